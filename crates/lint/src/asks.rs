@@ -10,6 +10,7 @@ use crate::packages as package_rules;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
+use crate::read::dockerfile::start::script_paths;
 use crate::read::packages::PackageList;
 
 /// A list of packages with what is known of the files next to it.
@@ -39,15 +40,28 @@ fn looks(file: &Dockerfile) -> BTreeSet<String> {
     for (_, run) in file.runs().filter(|(_, run)| rules::project_needs_other_python::installs_project(run)) {
         looks.extend(["pyproject.toml", "setup.py"].iter().flat_map(|name| run.state.files.candidates(name)));
     }
+    for (_, run) in file.runs() {
+        let setups = rules::architecture_list_missing::projects(run).into_iter();
+        let setups = setups.map(|path| rules::architecture_list_missing::setup_of(&path));
+        looks.extend(setups.flat_map(|path| run.state.files.candidates(&path)));
+    }
     for (_, run) in file.runs().filter(|(_, run)| run.command.program() == "cmake") {
         looks.extend(run.state.files.candidates("CMakeLists.txt"));
     }
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return looks };
+    looks.extend(script_paths(file).iter().flat_map(|(_, path)| end.files.candidates(path)));
+    // What the copied programs use decides what the image needs.
+    looks.extend(file.copies.iter().filter(|path| is_program(path)).cloned());
     for path in rules::copied_contents_misplaced::started_files(file) {
         let others = rules::copied_contents_misplaced::shorter(&path);
         looks.extend([path].iter().chain(&others).flat_map(|path| end.files.candidates(path)));
     }
     looks
+}
+
+/// Whether a file is a script or a program, by its name.
+fn is_program(path: &str) -> bool {
+    [".sh", ".bash", ".py"].iter().any(|end| path.ends_with(end))
 }
 
 /// The files that the console scripts of a `pyproject.toml` may name, as paths relative to it.

@@ -46,6 +46,7 @@ mod shell_words;
 mod torch;
 mod training;
 mod variables;
+mod video;
 mod workers;
 
 pub use asks::{Asks, asks, env_files, modules, nearby};
@@ -71,6 +72,7 @@ use read::packages::PackageList;
 use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;
+use read::started::Started;
 
 use facts::Facts;
 use host::redact::hide_credentials;
@@ -93,6 +95,7 @@ pub struct Finding {
 struct Content {
     dockerfile: Option<Dockerfile>,
     compose: Option<Compose>,
+    started: Option<Started>,
     settings: Option<Settings>,
     script: Option<Script>,
     launches: Option<Launches>,
@@ -156,6 +159,7 @@ impl Content {
         let read = Script { programs, ..Script::read(file.catalog, &file.text) };
         self.settings = Some(Settings::of_script(&read, file));
         self.launches = Some(Launches::of_script(&read));
+        self.started = Started::of_script(&read);
         self.script = Some(read);
     }
 
@@ -164,6 +168,12 @@ impl Content {
         match rule.judge {
             Judge::Dockerfile(judge) => self.dockerfile.as_ref().map(judge),
             Judge::Compose(judge) => self.compose.as_ref().map(judge),
+            Judge::Containers(judge) => {
+                let of_file = self.compose.as_ref().map(judge);
+                of_file.or_else(|| {
+                    self.started.as_ref().map(|started| in_script(judge(&started.compose), started))
+                })
+            }
             Judge::Variables(judge) => self.settings.as_ref().map(judge),
             Judge::Script(judge) => self.script.as_ref().map(judge),
             Judge::Launch(judge) => self.launches.as_ref().map(judge),
@@ -179,6 +189,12 @@ impl Content {
         }
         .unwrap_or_default()
     }
+}
+
+/// What was found in the containers of a script, at the lines of the script.
+fn in_script(found: Vec<Found>, started: &Started) -> Vec<Found> {
+    let moved = |one: Found| Found { line: started.line(one.line), changes: Vec::new(), ..one };
+    found.into_iter().map(moved).collect()
 }
 
 /// Checks a file with some rules, a few of which judge by the `checks` of a machine; findings are in line

@@ -180,7 +180,8 @@ fn of_stateful_set(document: &Document, host: &Host) -> Option<Unresolved> {
                 format!("{whole} does not resolve without the Service {service} of StatefulSet {name}");
             return likely(message, format!("Write `{whole}.{service}`"));
         }
-        Some(other) if other != service && (host.is_service)(&service) => {
+        // The parts behind the service name say that it is one of the cluster.
+        Some(other) if other != service && (host.whole.contains(".svc") || (host.is_service)(&service)) => {
             let message = format!(
                 "{whole} does not resolve: the serviceName of StatefulSet {name} is {service}, not {other}"
             );

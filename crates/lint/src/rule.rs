@@ -51,6 +51,8 @@ pub(crate) enum Judge {
     Dockerfile(fn(&Dockerfile) -> Vec<Found>),
     /// Of a compose or stack file.
     Compose(fn(&Compose) -> Vec<Found>),
+    /// Of a compose or stack file, and of the containers that a script starts with `docker run`.
+    Containers(fn(&Compose) -> Vec<Found>),
     /// Of environment variables, wherever they are set.
     Variables(fn(&Settings) -> Vec<Found>),
     /// Of the commands of a shell script.
@@ -160,7 +162,7 @@ impl Rule {
     pub fn subject(&self) -> Subject {
         match self.judge {
             Judge::Dockerfile(_) => Subject::Dockerfile,
-            Judge::Compose(_) => Subject::Compose,
+            Judge::Compose(_) | Judge::Containers(_) => Subject::Compose,
             Judge::Variables(_) => Subject::Variables,
             Judge::Script(_) | Judge::Launch(_) => Subject::Script,
             Judge::Packages(_) => Subject::Packages,

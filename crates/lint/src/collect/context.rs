@@ -17,9 +17,8 @@ const NEARBY_PASSES_LIMIT: usize = 3;
 /// Files in the directory of a file that are taken at most.
 const OTHERS_LIMIT: usize = 20;
 
-/// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else the nearest
-/// directory, from the Dockerfile upwards, that contains everything the file copies. Returns what was not
-/// read.
+/// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else one of the
+/// directories from the Dockerfile upwards. Returns what was not read.
 pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotRead {
     if file.name == "-" && named.is_none() {
         return NotRead::default();
@@ -114,12 +113,12 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
         Kind::DeepspeedConfig => {
             let other = path.with_file_name("hostfile");
             let hostfile = around.text(&other).map(|text| Over::new(other.display().to_string(), text));
-            let named = others(path, SCRIPTS_OR_PROGRAMS, around, |text| {
-                base.as_ref().is_some_and(|base| text.contains(base.as_str()))
-            });
+            let names_it = |text: &str| base.as_ref().is_some_and(|base| text.contains(base.as_str()));
+            let named = around_folder(path, around, names_it);
             // What starts with the file shows how the ranks share the model.
             let started = named.iter().filter(|one| !one.name.ends_with(".py"));
-            let started: Vec<Over> = started.flat_map(|one| programs(&one.text, path, around)).collect();
+            let started: Vec<Over> =
+                started.flat_map(|one| programs(&one.name, &one.text, around)).collect();
             let is_new = |one: &Over| named.iter().all(|other| other.name != one.name);
             let started: Vec<Over> = started.into_iter().filter(is_new).collect();
             hostfile.into_iter().chain(named).chain(started).collect()
@@ -146,51 +145,102 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let modules = imported(file, around);
             scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).collect()
         }
-        Kind::Shell => programs(&file.text, path, around),
+        Kind::Shell => programs(&file.name, &file.text, around),
         _ => others(path, SCRIPTS, around, |_| true),
     };
     file.over.extend(others);
 }
 
+/// The scripts and programs that name a configuration, next to it or in the directory above, and the programs
+/// that these scripts start.
+fn around_folder(path: &Path, around: &mut Around<'_>, names_it: impl Fn(&str) -> bool) -> Vec<Over> {
+    let mut found = others(path, SCRIPTS_OR_PROGRAMS, around, &names_it);
+    let folders = above(path);
+    if let (Some(base), Some(up)) = (path.file_name(), folders.get(1).filter(|up| around.contains(up))) {
+        found.extend(others(&up.join(base), SCRIPTS_OR_PROGRAMS, around, &names_it));
+        for folder in ["scripts", "bin"].map(|name| up.join(name)) {
+            if folders.first() != Some(&folder) {
+                found.extend(others(&folder.join(base), SCRIPTS_OR_PROGRAMS, around, &names_it));
+            }
+        }
+    }
+    let scripts: Vec<Over> = found.iter().filter(|one| !one.name.ends_with(".py")).cloned().collect();
+    for script in scripts {
+        for program in programs(&script.name, &script.text, around) {
+            if found.iter().all(|one| one.name != program.name) {
+                found.push(program);
+            }
+        }
+    }
+    found.truncate(OTHERS_LIMIT);
+    found
+}
+
 /// Reads what a Dockerfile takes from its build context.
 fn build(file: &mut File, named: Option<&Path>, around: &mut Around<'_>) {
     let asks = crate::asks(file);
-    // `COPY .` names the folder itself, and the working directory has the empty name.
-    let holds = |folder: &PathBuf| {
-        let there = |path: &String| match folder.join(path) {
-            path if path.as_os_str().is_empty() => true,
-            path => file::exists(&path),
-        };
-        asks.copies.iter().all(there)
-    };
-    let folder = match named {
-        Some(folder) => folder.to_owned(),
-        None => match above(Path::new(&file.name))
-            .into_iter()
-            .find(|folder| around.contains(folder) && holds(folder))
-        {
-            Some(folder) => folder,
+    let (folder, whole) = match named {
+        Some(folder) => (folder.to_owned(), true),
+        None => match context_of(file, &asks.copies, around) {
+            Some(found) => found,
             None => return,
         },
     };
     file.folder = folder.display().to_string();
     let (mut wants, looks) = (asks.wants, asks.looks);
+    let mut asked = BTreeSet::new();
     while !wants.is_empty() {
         for path in std::mem::take(&mut wants) {
             let text = around.text(&folder.join(&path)).as_deref().map(str::to_owned);
-            file.context.insert(path, text);
+            // Where parts of the context are absent, what is not there may be absent too.
+            if whole || text.is_some() {
+                file.context.insert(path.clone(), text);
+            }
+            asked.insert(path);
         }
         // Requirements files include others.
         wants = crate::asks(file).wants;
+        wants.retain(|path| !asked.contains(path));
     }
     for path in looks {
         let text = around.text(&folder.join(&path)).as_deref().map(str::to_owned);
-        file.context.entry(path).or_insert(text);
+        if whole || text.is_some() {
+            file.context.entry(path).or_insert(text);
+        }
     }
     // It goes before the one of the context.
     if let Some(own) = around.text(Path::new(&format!("{}.dockerignore", file.name))) {
         file.context.insert(".dockerignore".to_owned(), Some((*own).to_owned()));
     }
+}
+
+/// The build context of a Dockerfile that nobody named, and whether it holds everything that the file copies.
+///
+/// Files that are built or ignored are often absent from a checkout. Then it is the directory that holds more
+/// of them than every other one, or that of the Dockerfile where only this has a `.dockerignore`.
+fn context_of(file: &File, copies: &BTreeSet<String>, around: &Around<'_>) -> Option<(PathBuf, bool)> {
+    // `COPY .` names the folder itself, and the working directory has the empty name.
+    let there = |folder: &Path, path: &str| match folder.join(path) {
+        path if path.as_os_str().is_empty() => true,
+        path => file::exists(&path),
+    };
+    let folders: Vec<PathBuf> =
+        above(Path::new(&file.name)).into_iter().filter(|folder| around.contains(folder)).collect();
+    if let Some(folder) = folders.iter().find(|folder| copies.iter().all(|path| there(folder, path))) {
+        return Some((folder.clone(), true));
+    }
+    let plain: Vec<&String> = copies.iter().filter(|path| !path.is_empty()).collect();
+    let held = |folder: &PathBuf| plain.iter().filter(|path| there(folder, path)).count();
+    let counts: Vec<usize> = folders.iter().map(held).collect();
+    let most = counts.iter().copied().max()?;
+    let mut best = folders.iter().zip(&counts).filter(|(_, count)| **count == most).map(|(folder, _)| folder);
+    let only = best.next().filter(|_| most > 0 && best.next().is_none());
+    let by_ignores = || {
+        let own = folders.first().filter(|_| most == 0)?;
+        let mut with_ignores = folders.iter().filter(|folder| file::is_file(&folder.join(".dockerignore")));
+        with_ignores.next().filter(|folder| *folder == own && with_ignores.next().is_none())
+    };
+    only.or_else(by_ignores).map(|folder| (folder.clone(), false))
 }
 
 /// The lists of packages in the nearest directory, from a program upwards, that has one.
@@ -224,11 +274,11 @@ fn kustomizations(path: &Path, around: &mut Around<'_>) -> Vec<Over> {
 }
 
 /// The programs in Python that a script names, from its directory or one above it.
-fn programs(text: &str, path: &Path, around: &mut Around<'_>) -> Vec<Over> {
+fn programs(script: &str, text: &str, around: &mut Around<'_>) -> Vec<Over> {
     let words = text.split(|letter: char| letter.is_whitespace() || "\"'`;|&()=".contains(letter));
     let named: BTreeSet<&str> =
         words.filter(|word| word.ends_with(".py") && !word.contains(['$', '*'])).collect();
-    let folders = above(path);
+    let folders = above(Path::new(script));
     let mut found = Vec::new();
     for name in named.into_iter().take(OTHERS_LIMIT) {
         let there = folders.iter().map(|folder| folder.join(name)).find(|path| file::is_file(path));

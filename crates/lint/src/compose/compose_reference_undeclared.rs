@@ -20,6 +20,7 @@ pub(crate) const RULE: Rule = Rule {
         compose("services:\n  a:\n    image: b\n    secrets: [token]\nsecrets:\n  tokens: {file: ./t}\n"),
         compose("services:\n  a:\n    image: b\n    network_mode: service:c\n"),
         compose("services:\n  a:\n    image: b\n    volumes: [\"src/app:/app\"]\n"),
+        compose("services:\n  base:\n    image: t:1\n  a:\n    extends: bse\n    command: x\n"),
     ],
     silent: &[
         compose(
@@ -42,7 +43,26 @@ fn judge(file: &Compose) -> Vec<Found> {
     }
     let declared = KINDS.map(|kind| (kind, declared(file, kind))).into();
     let whole = file.services.iter().filter(|one| !one.extends_elsewhere);
-    whole.flat_map(|one| of_service(file, one, &declared)).collect()
+    let found = whole.flat_map(|one| of_service(file, one, &declared));
+    found.chain(file.services.iter().filter_map(|one| extended(file, one))).collect()
+}
+
+/// `extends` of a service that the same file does not have.
+fn extended(file: &Compose, service: &Service) -> Option<Found> {
+    let extends = service.at(&["extends"])?;
+    let name = text(extends).or_else(|| below(extends, &["service"]).and_then(text))?;
+    let elsewhere = below(extends, &["file"]).is_some() || name.contains('$');
+    let known = declared(file, "services");
+    if elsewhere || known.contains(&name) {
+        return None;
+    }
+    let message = format!("service {} extends {name:?}, which the file does not declare", service.name);
+    let near = known.iter().find(|one| diagnostic::suggest::is_typo(&name, one));
+    let fix = match near {
+        Some(near) => format!("Write `{near}`"),
+        None => "Write the name of a service of the file, or add `file`".to_owned(),
+    };
+    Some(Found::error(service.line_of("extends"), message, fix))
 }
 
 /// What the top level of a file declares by name.

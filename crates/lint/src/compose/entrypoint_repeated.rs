@@ -1,7 +1,7 @@
 //! A command that starts the server which the entrypoint of the image already starts.
 
 use crate::read::compose::{Compose, Service};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 use crate::servers::is_image;
 
 use crate::read::compose::words;
@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Error,
     summary: "commands for images whose entrypoint is a server have only its arguments",
     explain: include_str!("entrypoint_repeated.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose(
             "services:\n  a:\n    image: vllm/vllm-openai:v0.6.3\n    command: vllm serve a/b --dtype \
@@ -22,8 +22,16 @@ pub(crate) const RULE: Rule = Rule {
              vllm.entrypoints.openai.api_server, --model, a/b]\n",
         ),
         compose("services:\n  a:\n    image: ollama/ollama:0.5.7\n    command: ollama serve\n"),
+        named(
+            "run.sh",
+            "docker run --gpus all -p 8000:8000 --ipc=host vllm/vllm-openai:v0.6.3 vllm serve a/b\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --gpus all --ipc=host --entrypoint vllm vllm/vllm-openai:v0.6.3 serve a/b\n",
+        ),
         compose("services:\n  a:\n    image: vllm/vllm-openai:v0.6.3\n    command: --model a/b\n"),
         compose(
             "services:\n  a:\n    image: vllm/vllm-openai:v0.6.3\n    entrypoint: []\n    command: vllm \
@@ -57,12 +65,14 @@ fn judge(file: &Compose) -> Vec<Found> {
     let fault = |service: &Service| {
         let image = service.text("image")?;
         let words = words(service.at(&["command"]));
-        let message = format!("service {}: {}", service.name, repeated(&image, &words)?);
-        Some(Found::error(service.line_of("command"), message, FIX_COMPOSE))
+        let message = format!("{}: {}", service.title, repeated(&image, &words)?);
+        let fix = if file.run { FIX_RUN } else { FIX_COMPOSE };
+        Some(Found::error(service.line_of("command"), message, fix))
     };
     file.services.iter().filter(own).filter_map(fault).collect()
 }
 
+const FIX_RUN: &str = "Leave only the arguments behind the image, or add `--entrypoint ''`";
 const FIX_COMPOSE: &str = "Leave only the arguments in command, or set `entrypoint: []`";
 
 /// What is wrong with words behind the entrypoint of an image.

@@ -1,7 +1,7 @@
 //! A command for more GPUs, or other GPUs, than its service gets.
 
 use crate::read::compose::{Compose, Gpus, Service};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 use crate::workers;
 
 pub(crate) const RULE: Rule = Rule {
@@ -9,7 +9,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Error,
     summary: "a service gets the GPUs that its command and environment use",
     explain: include_str!("gpu_count_too_small.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose(
             "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    ipc: host\n    command: --model m \
@@ -24,8 +24,17 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    environment: {CUDA_VISIBLE_DEVICES: \"2,3\"}\n    gpus: \
              [{device_ids: [\"2\", \"3\"], capabilities: [gpu]}]\n",
         ),
+        named(
+            "run.sh",
+            "docker run --gpus '\"device=0,1\"' --ipc=host vllm/vllm-openai:v0.6.3 --model a/b \
+             --tensor-parallel-size 4\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --gpus 2 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --tensor-parallel-size 2\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    shm_size: 8gb\n    command: torchrun --nproc_per_node=2 \
                 t.py\n    \
@@ -59,8 +68,7 @@ fn gpus(count: u64) -> String {
 fn needs(service: &Service) -> Option<Found> {
     let count = count(service)?;
     let needs = workers::needs(&service.command()).filter(|needs| needs.gpus > count)?;
-    let message =
-        format!("service {} gets {}, but its command has {}", service.name, gpus(count), needs.option);
+    let message = format!("{} gets {}, but its command has {}", service.title, gpus(count), needs.option);
     Some(Found::error(
         service.line_of("command"),
         message,
@@ -76,9 +84,9 @@ fn indices(service: &Service) -> Option<Found> {
     let numbers = value.split(',').map(|one| one.trim().trim_matches('"').parse::<u64>().ok());
     let largest = numbers.collect::<Option<Vec<_>>>()?.into_iter().max()?;
     let message = format!(
-        "service {} sets CUDA_VISIBLE_DEVICES={value}, but gets {}, which it sees with the indices from \
+        "{} sets CUDA_VISIBLE_DEVICES={value}, but gets {}, which it sees with the indices from \
             0 to {}",
-        service.name,
+        service.title,
         gpus(count),
         count - 1
     );

@@ -1,20 +1,32 @@
 //! A service that needs GPUs and asks for none.
 
 use crate::read::compose::{Compose, IsStack, Service};
-use crate::rule::{Found, Judge, Rule, Severity, compose, composes, stack};
+use crate::rule::{Found, Judge, Rule, Severity, compose, composes, named, stack};
+use crate::servers::of_service;
 
 pub(crate) const RULE: Rule = Rule {
     id: "gpu-request-missing",
     severity: Severity::Warning,
     summary: "services that need GPUs request them",
     explain: include_str!("gpu_request_missing.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose("services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    command: nvidia-smi\n"),
         compose("services:\n  train:\n    build: .\n    command: torchrun --nproc_per_node=4 train.py\n"),
         compose("services:\n  a:\n    image: b\n    environment:\n      - NVIDIA_VISIBLE_DEVICES=all\n"),
+        named(
+            "run.sh",
+            "docker run --rm --ipc=host my/train torchrun --standalone --nproc_per_node=2 t.py\n",
+        ),
+        named("run.sh", "docker run -d -p 8000:8000 vllm/vllm-openai:v0.8.5 --model a/b\n"),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --rm nvidia/cuda:12.4.1-base-ubuntu22.04 nvcc --version\ndocker run \"${opts[@]}\" \
+             my/train \
+             torchrun train.py\n",
+        ),
         composes(
             "services:\n  a:\n    image: vllm/vllm-openai:latest\n",
             &[("compose.override.yaml", "services:\n  a:\n    gpus: all\n")],
@@ -50,8 +62,13 @@ fn judge(file: &Compose) -> Vec<Found> {
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus(file.catalog)?;
-            let message = format!("service {} requests no GPU, but {why}", service.name);
+            let message = format!("{} requests no GPU, but {why}", service.title);
+            // Somebody may only look into an image of a framework.
+            if file.run && !is_gpu_work(file, service) {
+                return None;
+            }
             let fix = match file.stack {
+                _ if file.run => "Add `--gpus all`",
                 IsStack::No => {
                     "Add `gpus: all`, or `deploy.resources.reservations.devices` with \
                      `capabilities: [gpu]`"
@@ -63,4 +80,12 @@ fn judge(file: &Compose) -> Vec<Found> {
             Some(Found::warning(service.line.clone(), message, fix))
         })
         .collect()
+}
+
+/// Whether a container certainly works on GPUs: it trains, or serves a large model.
+fn is_gpu_work(file: &Compose, service: &Service) -> bool {
+    let command = service.command();
+    let mut words = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+    words.any(|word| matches!(word, "torchrun" | "deepspeed" | "nvidia-smi"))
+        || of_service(file, service).is_some_and(|server| server.loads_model && server.name != "ollama")
 }

@@ -18,6 +18,7 @@ pub(crate) mod env_file_missing;
 pub(crate) mod environment_entry_quoted;
 pub(crate) mod environment_hidden;
 pub(crate) mod external_network_unseen;
+pub(crate) mod finished_job_restarted;
 pub(crate) mod gpu_count_too_small;
 pub(crate) mod gpu_request_invalid;
 pub(crate) mod gpu_request_missing;

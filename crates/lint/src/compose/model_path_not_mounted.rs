@@ -2,14 +2,14 @@
 
 use crate::model_path::{local_model, not_mounted};
 use crate::read::compose::{Compose, Service, words};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "model-path-not-mounted",
     severity: Severity::Error,
     summary: "models that servers load from a directory are mounted there",
     explain: include_str!("model_path_not_mounted.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
@@ -25,8 +25,19 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  llm:\n    image: lmsysorg/sglang:v0.4.6\n    command: [python3, -m, \
              sglang.launch_server, --model-path=/models/qwen, --host, 0.0.0.0]\n",
         ),
+        named(
+            "run.sh",
+            "docker run --gpus all --ipc=host -v /srv/models:/models vllm/vllm-openai:v0.6.3 --model \
+             /data/llama\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --gpus all --ipc=host --mount type=bind,src=/srv,dst=/data vllm/vllm-openai:v0.6.3 \
+             --model \
+             /data/llama\n",
+        ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
              [\"/srv/models:/models:ro\"]\n\
@@ -48,10 +59,10 @@ fn judge(file: &Compose) -> Vec<Found> {
     let whole = |one: &&Service| {
         !one.extends_elsewhere && one.at(&["volumes_from"]).is_none() && one.at(&["build"]).is_none()
     };
-    file.services.iter().filter(whole).filter_map(fault).collect()
+    file.services.iter().filter(whole).filter_map(|service| fault(file, service)).collect()
 }
 
-fn fault(service: &Service) -> Option<Found> {
+fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let image = service.text("image")?;
     let words = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
     let variables: Vec<(String, String)> =
@@ -66,6 +77,7 @@ fn fault(service: &Service) -> Option<Found> {
     }
     let key = if option == "MODEL_ID" { "environment" } else { "command" };
     let targets: Vec<&str> = mounts.iter().map(|one| one.target.as_str()).collect();
-    let message = not_mounted(("service", &service.name), (&option, &path), &image, &targets);
+    let who = if file.run { ("container", image.as_str()) } else { ("service", service.name.as_str()) };
+    let message = not_mounted(who, (&option, &path), &image, &targets);
     Some(Found::error(service.line_of(key), message, format!("Mount the directory of the model at {path}")))
 }

@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, Service, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 use crate::servers::{Server, local_ports, of_service};
 
 use super::peer_unreachable::container_ports;
@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "published ports and health checks lead to the port of the server",
     explain: include_str!("published_port_unserved.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, a/b, \
@@ -29,12 +29,21 @@ pub(crate) const RULE: Rule = Rule {
              --port 9000\n\
              \x20   healthcheck: {test: curl -f http://localhost:8000/health}\n",
         ),
+        named(
+            "run.sh",
+            "docker run -d --gpus all -p 8000:80 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b\n",
+        ),
     ],
     silent: &[
         // Images of others may set PORT.
         compose(
             "services:\n  tei:\n    image: example/text-embeddings-inference-cpu:1.7\n    entrypoint: \
              text-embeddings-router --model-id a/b\n    ports: [\"6006:80\"]\n",
+        ),
+        named(
+            "run.sh",
+            "docker run -d --gpus all -p 80:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b \
+             $EXTRA_ARGS\n",
         ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \
@@ -89,8 +98,8 @@ fn published(file: &Compose, service: &Service, server: &Server) -> Option<Found
     }
     let port = server.port()?.number;
     let message = format!(
-        "service {}: {}, but port {first} of the container is published; nothing answers there",
-        service.name,
+        "{}: {}, but port {first} of the container is published; nothing answers there",
+        service.title,
         server.sentence()
     );
     let fix = format!("Publish port {port} of the container: `HOST_PORT:{port}`");
@@ -119,8 +128,8 @@ fn health(service: &Service, server: &Server) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "service {}: {}, but its health check asks port {wrong}; the container never gets healthy",
-        service.name,
+        "{}: {}, but its health check asks port {wrong}; the container never gets healthy",
+        service.title,
         server.sentence()
     );
     let fix = format!("Check port {}", server.port()?.number);

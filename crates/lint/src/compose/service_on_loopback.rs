@@ -1,7 +1,7 @@
 //! A server that only its own container reaches, although others should.
 
 use crate::read::compose::{Compose, Service};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 use crate::servers::of_service;
 
 use super::peer_unreachable::addresses;
@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "servers that others reach listen on more than the loopback interface",
     explain: include_str!("service_on_loopback.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose(
             "services:\n  api:\n    image: example/api\n    command: uvicorn app:app --host 127.0.0.1 \
@@ -25,8 +25,18 @@ pub(crate) const RULE: Rule = Rule {
              --model-path a/b\n  web:\n    image: example/web\n    environment: \
              {LLM_URL: \"http://llm:30000\"}\n",
         ),
+        named(
+            "run.sh",
+            "docker run --gpus all -p 8000:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --host \
+             127.0.0.1\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --gpus all --network host --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --host \
+             127.0.0.1\n",
+        ),
         compose(
             "services:\n  api:\n    image: example/api\n    command: uvicorn app:app --host \
              0.0.0.0\n    ports: \
@@ -67,8 +77,8 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
         None => return None,
     };
     let message = format!(
-        "service {}: {} listens on the loopback interface of its container ({address}); {effect}",
-        service.name, server.name
+        "{}: {} listens on the loopback interface of its container ({address}); {effect}",
+        service.title, server.name
     );
     let key = if service.at(&["command"]).is_some() { "command" } else { "build" };
     let fix = "Listen on 0.0.0.0; to limit access, publish the port on one address of the host";

@@ -3,7 +3,7 @@
 use crate::read::compose::{Compose, Gpus, IsStack, Service, bare, text};
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
-use crate::rule::{Example, Found, Judge, Rule, Severity, compose, stack};
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose, named, stack};
 
 /// A compose file with files next to it as an example.
 const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "services with several processes have enough shared memory",
     explain: include_str!("shared_memory_small.md"),
-    judge: Judge::Compose(judge),
+    judge: Judge::Containers(judge),
     fires: &[
         compose(
             "services:\n  a:\n    image: b\n    gpus: all\n    shm_size: 64m\n    command: torchrun \
@@ -47,8 +47,21 @@ pub(crate) const RULE: Rule = Rule {
                 ("trainer/t.py", "loader = DataLoader(data, num_workers=8, batch_size=4)\n"),
             ],
         ),
+        named(
+            "run.sh",
+            "docker run --rm --gpus all my/train torchrun --standalone --nproc_per_node=8 train.py\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: t:1\n    gpus: all\n    command: torchrun --standalone \
+             --nproc-per-node=8 t.py\n    tmpfs: [\"/dev/shm:size=64m\"]\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --rm --gpus all --shm-size=16g my/train torchrun --standalone --nproc_per_node=8 \
+             t.py\n",
+        ),
         with(
             "services:\n  a:\n    image: b\n    working_dir: /app\n    volumes: \
              [\"./:/app\"]\n    command: \
@@ -97,9 +110,9 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
         Some(size) => format!("only {size} of shared memory (shm_size)"),
         None => "the default 64 MiB of shared memory".to_owned(),
     };
-    let message =
-        format!("service {} {why} with {memory}; NCCL and data loaders run out of it", service.name);
+    let message = format!("{} {why} with {memory}; NCCL and data loaders run out of it", service.title);
     let fix = match file.stack {
+        _ if file.run => "Add `--shm-size 8g` or `--ipc=host`",
         IsStack::No => "Add `shm_size: 8gb` or `ipc: host`",
         _ => "Add the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}`",
     };
@@ -117,7 +130,7 @@ fn has_memory(file: &Compose, service: &Service) -> bool {
         .list(&["tmpfs"])
         .iter()
         .chain(&service.list(&["volumes"]))
-        .any(|one| one.contains("/dev/shm"));
+        .any(|one| one.contains("/dev/shm") && !is_default(size_of_tmpfs(one)));
     let long = match service.at(&["volumes"]) {
         Some(serde_yaml::Value::Sequence(items)) => items
             .iter()
@@ -126,6 +139,12 @@ fn has_memory(file: &Compose, service: &Service) -> bool {
         _ => false,
     };
     keys || mounted || long
+}
+
+/// The size of `/dev/shm:size=64m`; without one a tmpfs takes half of the memory.
+fn size_of_tmpfs(mount: &str) -> &str {
+    let options = mount.rsplit(':').next().unwrap_or_default().split(',');
+    options.into_iter().find_map(|option| option.strip_prefix("size=")).unwrap_or_default()
 }
 
 /// Whether a size is not above the default: `64m`, `67108864`.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::read::compose::Compose;
+use crate::read::compose::{Compose, Service};
 use crate::rule::{Example, Found, Judge, Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -11,11 +11,19 @@ pub(crate) const RULE: Rule = Rule {
     summary: "variables of a compose file have the names of .env",
     explain: include_str!("variable_undefined.md"),
     judge: Judge::Compose(judge),
-    fires: &[Example {
-        name: "compose.yaml",
-        text: "services:\n  a:\n    image: example/a:${MODEL_VERSON}\n",
-        companions: &[(".env", "MODEL_VERSION=3\n")],
-    }],
+    fires: &[
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  a:\n    image: example/a:${MODEL_VERSON}\n",
+            companions: &[(".env", "MODEL_VERSION=3\n")],
+        },
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  a:\n    image: vllm/vllm-openai:${VLLM_VERSION}\n    gpus: all\n    \
+                env_file: versions.env\n",
+            companions: &[("versions.env", "VLLM_VERSION=v0.8.5\n")],
+        },
+    ],
     silent: &[
         Example {
             name: "compose.yaml",
@@ -32,7 +40,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
-    let Some(source) = file.files.get(".env").and_then(Option::as_deref) else { return Vec::new() };
+    let source = file.files.get(".env").and_then(Option::as_deref);
+    if let Some(found) = of_env_file(file, source.unwrap_or_default()) {
+        return vec![found];
+    }
+    let Some(source) = source else { return Vec::new() };
     let defined: BTreeSet<&str> = source
         .lines()
         .map(|line| line.trim_start().trim_start_matches("export "))
@@ -53,6 +65,30 @@ fn judge(file: &Compose) -> Vec<Found> {
         Some(Found::warning(*line, message, format!("Write `${{{near}}}`")))
     });
     found.collect()
+}
+
+/// A variable that only a file of `env_file` sets: that is for the container, and compose does not read it
+/// when it replaces variables in the file itself.
+fn of_env_file(file: &Compose, own: &str) -> Option<Found> {
+    let sets = |text: &str, name: &str| {
+        text.lines().any(|line| {
+            let line = line.trim_start().trim_start_matches("export ");
+            line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
+        })
+    };
+    let all = used(&file.text);
+    all.iter().filter(|(name, (_, bare))| *bare && !sets(own, name)).find_map(|(name, (line, _))| {
+        let path = file.services.iter().flat_map(Service::env_files).find(|path| {
+            let path = crate::read::dockerfile::copied::join("", path);
+            path != ".env"
+                && file.files.get(&path).and_then(Option::as_deref).is_some_and(|text| sets(text, name))
+        })?;
+        let message = format!(
+            "{name} is set in {path}, which env_file gives to the container only; docker compose replaces \
+             ${{{name}}} here with an empty text"
+        );
+        Some(Found::warning(*line, message, format!("Set it in .env, or start with `--env-file {path}`")))
+    })
 }
 
 /// The variables of a file, with the line of the first one, and whether that has no default.

@@ -39,6 +39,11 @@ pub(crate) const RULE: Rule = Rule {
             "ds_config.json",
             "{\n  \"train_batch_size\": 8,\n  \"optimizer\": {\"params\": {\"lr\": 1e-4}}\n}\n",
         ),
+        named(
+            "ds_config.json",
+            "{\n  \"optimizer\": {\"type\": \"Adam\", \"params\": {\"lr\": 1e-4, \"max_grad_norm\": \
+             1.0}}\n}\n",
+        ),
     ],
     silent: &[
         named(
@@ -88,7 +93,21 @@ fn judge(config: &Config) -> Vec<Found> {
     if config.template || config.json.broken.is_some() {
         return Vec::new();
     }
-    scheduler(config).into_iter().chain(optimizer(config)).collect()
+    scheduler(config).into_iter().chain(optimizer(config)).chain(clipping(config)).collect()
+}
+
+/// A limit of the gradients among the parameters of the optimizer.
+fn clipping(config: &Config) -> Option<Found> {
+    const KEY: &str = "optimizer.params.max_grad_norm";
+    config.json.get(KEY)?;
+    config.json.text("optimizer.type")?;
+    let message = "max_grad_norm is no parameter of an optimizer here; DeepSpeed stops with ValueError: \
+                   'max_grad_norm' is not supported as an optimizer parameter";
+    let fix = match config.json.get("gradient_clipping") {
+        Some(_) => "Remove it; \"gradient_clipping\" is set",
+        None => "Write it as \"gradient_clipping\" at the top level",
+    };
+    Some(Found::error(config.json.line(KEY), message, fix))
 }
 
 fn scheduler(config: &Config) -> Option<Found> {

@@ -18,3 +18,4 @@ pub(crate) mod offload_refuses_optimizer;
 pub(crate) mod pipeline_with_zero;
 pub(crate) mod precision_contradicts;
 pub(crate) mod trainer_argument_contradicts;
+pub(crate) mod weights_not_gathered;

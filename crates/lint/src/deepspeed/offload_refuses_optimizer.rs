@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::location::{Location, OtherFile};
 use crate::read::config::Config;
+use crate::read::engines::{Engine, engines};
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
@@ -36,6 +37,21 @@ pub(crate) const RULE: Rule = Rule {
                  engine = deepspeed.initialize(None, net, FusedAdam(net.parameters()), \
                  config=\"zero3.json\")[0]\n",
             )],
+        ),
+        named_with(
+            "zero2.json",
+            "{\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"zero_optimization\": {\"stage\": 2, \
+             \"offload_optimizer\": {\"device\": \"cpu\"}}\n}\n",
+            &[
+                (
+                    "run.py",
+                    "import argparse\nimport deepspeed\nimport torch\ndef main():\n    \
+                     p = deepspeed.add_config_arguments(argparse.ArgumentParser())\n    args = \
+                     p.parse_args()\n    opt = torch.optim.AdamW(net.parameters())\n    \
+                     engine, opt, _, _ = deepspeed.initialize(args=args, model=net, optimizer=opt)\n",
+                ),
+                ("run.sh", "deepspeed --num_gpus 4 run.py --deepspeed --deepspeed_config zero2.json\n"),
+            ],
         ),
     ],
     silent: &[
@@ -86,10 +102,8 @@ fn judge(config: &Config) -> Vec<Found> {
     if config.stage().is_none_or(|stage| stage == 0) {
         return Vec::new();
     }
-    let programs = config.nearby.iter().filter(|one| one.name.ends_with(".py"));
-    let found = programs.filter_map(|nearby| {
-        let program = Program::read(config.catalog, &nearby.text);
-        let (made, line) = optimizer(&program, config.base())?;
+    let found = engines(config).into_iter().filter_map(|Engine { program, call }| {
+        let (made, line) = optimizer(program, call)?;
         let message = format!(
             "{} offloads the optimizer (offload_optimizer, device \"{device}\"), but {made} is not \
              DeepSpeed's own; \
@@ -99,37 +113,24 @@ fn judge(config: &Config) -> Vec<Found> {
         let fix = "Use deepspeed.ops.adam.DeepSpeedCPUAdam, or an \"optimizer\" section without an \
          optimizer in \
                    the script, or set \"zero_force_ds_cpu_optimizer\": false";
-        let file = Some(Rc::new(OtherFile { path: nearby.name.clone(), by: None }));
+        let file = Some(Rc::new(OtherFile { path: program.name.clone(), by: None }));
         Some(Found::error(Location { file, line }, message, fix))
     });
     found.collect()
 }
 
-/// The optimizer that a script certainly gives to DeepSpeed with this configuration, and its line.
-fn optimizer(program: &Program, base: &str) -> Option<(String, usize)> {
-    let call = program.calls.iter().find(|call| {
-        let set = |name: &str| program.value(name, &call.function, call.at.start);
-        let is_own = |key: &str| {
-            let given = call.keyword(key).map(|one| one.text.as_str());
-            given.is_some_and(|text| names(text, base) || set(text).is_some_and(|set| names(&set.text, base)))
-        };
-        call.name == "deepspeed.initialize" && ["config", "config_params"].iter().any(|key| is_own(key))
-    })?;
+/// The optimizer that a script certainly gives to DeepSpeed, and its line.
+fn optimizer(program: &Program, call: &Call) -> Option<(String, usize)> {
     let given = call.argument(2, "optimizer")?;
-    let made = program.call_at(&given.at).or_else(|| {
+    // `engine, optimizer, _, _ = deepspeed.initialize(optimizer=optimizer)` sets the name for later.
+    let made = program.origin_call(&given.at, &call.function).or_else(|| {
         let mut sets = program.assignments.iter().filter(|one| {
             one.name.split(',').any(|name| name.trim() == given.text) && one.at.start < call.at.start
         });
         let set = sets.next().filter(|one| one.function == call.function)?;
-        program.call_at(&set.at).filter(|_| sets.next().is_none())
+        program.call_at(&set.at).filter(|_| sets.all(|other| other.at.contains(&call.at.start)))
     })?;
     refused(made).then(|| (made.name.clone(), made.line))
-}
-
-/// `"configs/ds.json"` by its last part.
-fn names(text: &str, base: &str) -> bool {
-    let inner = text.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\'']));
-    inner.is_some_and(|path| path.rsplit('/').next() == Some(base))
 }
 
 /// Optimizers of other libraries and DeepSpeed's for the GPU.

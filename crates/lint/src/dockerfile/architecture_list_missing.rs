@@ -1,8 +1,13 @@
 //! Operators are built ahead for GPUs that nobody named.
 
 use crate::compiles;
-use crate::read::dockerfile::Dockerfile;
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
+
+/// A setup.py with CUDA code, for the examples.
+const EXTENSION: &str = "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, \
+                         CUDAExtension\nsetup(name='a', ext_modules=[CUDAExtension('a', ['a.cu'])], \
+                         cmdclass={'build_ext': BuildExtension})\n";
 
 pub(crate) const RULE: Rule = Rule {
     id: "architecture-list-missing",
@@ -10,11 +15,52 @@ pub(crate) const RULE: Rule = Rule {
     summary: "TORCH_CUDA_ARCH_LIST is set where CUDA code is compiled during the build",
     explain: include_str!("architecture_list_missing.md"),
     judge: Judge::Dockerfile(judge),
-    fires: &[dockerfile(
-        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
-         RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
-    )],
+    fires: &[
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\n\
+             RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\n\
+             RUN pip3 install torch==2.4.1\nWORKDIR /ops\nCOPY ops/ ./\nRUN pip3 install \
+             --no-build-isolation .\n",
+            &[("ops/setup.py", EXTENSION)],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nCOPY . /app\n\
+             RUN cd /app/kernels && python setup.py install\n",
+            &[("kernels/setup.py", EXTENSION)],
+        ),
+        dockerfile(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nRUN apt-get update && apt-get install -y \
+             git && \
+             pip install --no-build-isolation \
+             git+https://github.com/graphdeco-inria/diff-gaussian-rasterization\n",
+        ),
+    ],
     silent: &[
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY \
+             . /app\n\
+             RUN pip install --no-build-isolation /app/kernels\n",
+            &[("kernels/setup.py", EXTENSION)],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nCOPY . /app\n\
+             RUN pip install --no-build-isolation /app/kernels\n",
+            &[(
+                "kernels/setup.py",
+                "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\nif \
+                 torch.cuda.is_available():\n    ext = CUDAExtension('a', ['a.cu'])\n",
+            )],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nCOPY . /app\n\
+             RUN pip install --no-build-isolation /app\n",
+            &[("setup.py", "from setuptools import setup\nsetup(name='a')\n")],
+        ),
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\n\
              RUN apt-get update && apt-get install -y python3-pip\n\
@@ -50,5 +96,76 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             ));
         }
     }
+    found.extend(file.runs().filter_map(|(_, run)| extension(file, run)).take(1));
     found
+}
+
+/// A project with CUDA code that a command compiles; torch asks the GPUs of the machine for what.
+fn extension(file: &Dockerfile, run: &Run) -> Option<Found> {
+    let known = run.state.image.is_some_and(|image| !image.repository.starts_with("nvcr.io"));
+    if !known || run.state.opaque || run.variable("TORCH_CUDA_ARCH_LIST").is_some() {
+        return None;
+    }
+    let with_cuda = |path: &String| {
+        let places = run.state.files.candidates(&setup_of(path));
+        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref());
+        text.is_some_and(compiles_cuda)
+    };
+    let projects = projects(run);
+    let name = projects.iter().find(|path| is_known(path) || with_cuda(path))?;
+    let message = format!(
+        "{name} has a CUDAExtension, for which torch asks the GPUs of the machine without \
+         TORCH_CUDA_ARCH_LIST; a build sees none: `IndexError: list index out of range`"
+    );
+    let fix = "Set `ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"` to the compute capabilities of the target GPUs";
+    Some(Found::warning(run.command.line, message, fix))
+}
+
+/// The projects that a command certainly builds with the torch of the image: their directories or addresses.
+pub(crate) fn projects(run: &Run) -> Vec<String> {
+    let words: Vec<&str> = run.command.words.iter().map(|word| word.text.as_str()).collect();
+    let python = run.command.program().starts_with("python");
+    if python && words.get(1).is_some_and(|word| word.rsplit('/').next() == Some("setup.py")) {
+        const BUILDS: &[&str] = &["install", "develop", "bdist_wheel", "build", "build_ext"];
+        let folder = words[1].rsplit_once('/').map_or(".", |(folder, _)| folder);
+        return words
+            .iter()
+            .any(|word| BUILDS.contains(word))
+            .then(|| folder.to_owned())
+            .into_iter()
+            .collect();
+    }
+    if run.install.is_none() || !words.contains(&"--no-build-isolation") {
+        return Vec::new();
+    }
+    let values = ["-r", "--requirement", "-c", "--constraint", "-i", "--index-url", "-f", "--find-links"];
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let word = word.strip_prefix("--editable=").unwrap_or(word);
+        let valued = at.checked_sub(1).is_some_and(|before| values.contains(&words[before]));
+        let local = word.starts_with(['.', '/']) && !word.ends_with(".whl") && !word.ends_with(".txt");
+        if at > 0 && !valued && (local || word.starts_with("git+")) {
+            found.push(word.split('[').next().unwrap_or_default().to_owned());
+        }
+    }
+    found
+}
+
+/// The path of a project's setup.py.
+pub(crate) fn setup_of(project: &str) -> String {
+    format!("{}/setup.py", project.trim_end_matches('/'))
+}
+
+/// Projects whose setup.py always compiles CUDA code and sets no list.
+fn is_known(project: &str) -> bool {
+    const KNOWN: &[&str] = &["diff-gaussian-rasterization", "simple-knn"];
+    let bare = project.split(['@', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let base = bare.rsplit('/').next().unwrap_or_default().trim_end_matches(".git");
+    project.starts_with("git+") && KNOWN.contains(&base)
+}
+
+/// Whether a setup.py compiles CUDA code in any case, and leaves the choice of architectures to torch.
+fn compiles_cuda(text: &str) -> bool {
+    let own = ["is_available", "ARCH_LIST", "gencode", "arch=", "-arch", "device_count", "FORCE_CUDA"];
+    text.contains("CUDAExtension(") && !own.iter().any(|word| text.contains(word))
 }

@@ -22,6 +22,7 @@ pub(crate) const RULE: Rule = Rule {
             "FROM continuumio/miniconda3:24.5.0-0\nRUN conda env create -f environment.yml\nCOPY \
              environment.yml .\n",
         ),
+        dockerfile("FROM python:3.11-slim\nWORKDIR /app\nRUN pip install -r requirements.txt\nCOPY . .\n"),
     ],
     silent: &[
         dockerfile(
@@ -75,7 +76,12 @@ fn stage(stage: &Stage) -> Option<Found> {
         let before = &stage.instructions[..=run.instruction];
         for name in needs(&run.command) {
             let base = name.rsplit('/').next().unwrap_or_default();
-            let later = stage.instructions[run.instruction + 1..].iter().find(|one| copies(one, base))?;
+            let behind = &stage.instructions[run.instruction + 1..];
+            let later = behind.iter().find(|one| copies(one, base)).or_else(|| {
+                // Everything is copied, and nothing was before.
+                let none = before.iter().all(|one| !matches!(one.keyword.as_str(), "COPY" | "ADD"));
+                behind.iter().find(|one| none && copies_all(one))
+            })?;
             if before.iter().any(|one| copies(one, base)) {
                 continue;
             }
@@ -122,6 +128,15 @@ fn copies(one: &Instruction, base: &str) -> bool {
     };
     let named = words.iter().any(|word| word.rsplit('/').next() == Some(base));
     matches!(one.keyword.as_str(), "COPY" | "ADD") && one.flag("from").is_none() && named
+}
+
+/// Whether an instruction copies the whole build context.
+fn copies_all(one: &Instruction) -> bool {
+    let words: Vec<&str> = match &one.json {
+        Some(words) => words.iter().map(String::as_str).collect(),
+        None => one.text.text.split_whitespace().collect(),
+    };
+    one.keyword == "COPY" && one.flag("from").is_none() && words.len() == 2 && matches!(words[0], "." | "./")
 }
 
 /// Files in the working directory that a command certainly reads.

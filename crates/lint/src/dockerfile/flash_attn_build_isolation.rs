@@ -16,6 +16,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install flash-attn==2.7.3\n"),
         dockerfile("FROM python:3.11\nRUN pip install --no-build-isolation torch flash-attn\n"),
+        dockerfile(
+            "FROM python:3.11\nRUN pip install flash-attn==2.6.3 --no-build-isolation\nRUN pip install \
+             torch==2.4.1\n",
+        ),
     ],
     silent: &[
         dockerfile("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN pip install flash-attn\n"),
@@ -61,6 +65,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                     command; \
                     the build fails";
                 found.push(Found::warning(one, message, fix));
+            } else if run.state.bare && !there && run.variable("PYTHONPATH").is_none() {
+                let message = "flash-attn's setup.py imports torch, which is not installed yet; the build \
+                    fails \
+                    with `No module named 'torch'`";
+                found.push(Found::error(one, message, fix).unless_certain(install.certain));
             }
         } else if !wheels && !run.state.indexes && (install.uv || usual(run)) {
             let message = "flash-attn is built with build isolation, where its setup.py cannot import torch";

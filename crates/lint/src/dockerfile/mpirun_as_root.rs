@@ -2,9 +2,9 @@
 
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::setup::{User, setups};
-use crate::read::dockerfile::start::started;
+use crate::read::dockerfile::start::{Started, scripts, started};
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "mpirun-as-root",
@@ -22,8 +22,22 @@ pub(crate) const RULE: Rule = Rule {
              libopenmpi-dev\n\
              RUN mpirun -np 2 ./test\n",
         ),
+        with(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openmpi-bin\nCOPY bench.sh \
+             /usr/local/bin/bench\nENTRYPOINT [\"/usr/local/bin/bench\"]\n",
+            &[("bench.sh", "#!/usr/bin/env bash\nset -e\nmpirun -np 8 ./all_reduce_perf\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openmpi-bin\nCOPY . /app\nWORKDIR \
+             /app\n\
+             CMD [\"bash\", \"bench.sh\"]\n",
+            &[(
+                "bench.sh",
+                "export OMPI_ALLOW_RUN_AS_ROOT=1\nexport OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\nmpirun -np 8 x\n",
+            )],
+        ),
         dockerfile(
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openmpi-bin\n\
              CMD [\"mpirun\", \"--allow-run-as-root\", \"-np\", \"2\", \"hostname\"]\n",
@@ -61,11 +75,30 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         let allowed = VARIABLES.iter().all(|name| stage.end.variables.has(name));
         let judged = setup.user == User::Root && !allowed && has_open_mpi(stage);
         found.extend(started(file).iter().filter(|_| judged).filter_map(fault));
+        let scripts = if judged { scripts(file) } else { Vec::new() };
+        found.extend(scripts.iter().filter_map(in_script));
     }
     found
 }
 
 const VARIABLES: &[&str] = &["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
+
+/// The same in a script that the image starts.
+fn in_script(script: &Started) -> Option<Found> {
+    // It may change to another user, or set the variables.
+    let set = |command: &Command| {
+        matches!(command.program(), "gosu" | "su" | "su-exec" | "setpriv" | "runuser")
+            || command.sudo
+            || command.sets.iter().any(|(name, _)| VARIABLES.contains(&name.as_str()))
+            || command.exports.iter().any(|name| VARIABLES.contains(&name.as_str()))
+    };
+    if script.commands.iter().any(set) {
+        return None;
+    }
+    let found = script.commands.iter().find_map(fault)?;
+    let message = format!("{} (line {} of {})", found.message, found.line, script.path);
+    Some(Found { line: script.line, message, ..found })
+}
 
 fn has_open_mpi(stage: &Stage) -> bool {
     stage.runs.iter().any(|run| {

@@ -1,6 +1,6 @@
 //! numpy 2 with a torch that was built against numpy 1.
 
-use pep440_rs::Version;
+use pep440_rs::{Operator, Version, VersionSpecifiers};
 
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         dockerfile("FROM python:3.11\nRUN pip install torch==2.2.2 numpy==2.1.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.1.2 torchvision==0.16.2\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.1.0 && pip install \"numpy>=2\"\n"),
     ],
     silent: &[
         dockerfile("FROM python:3.11\nRUN pip install torch==2.2.2 torchvision==0.17.2 'numpy<2'\n"),
@@ -45,6 +46,10 @@ fn stage(stage: &Stage) -> Option<Found> {
         Some(numpy) if numpy.pin.as_ref().is_some_and(|numpy| *numpy >= second) => {
             return Some(Found::error(numpy, message, fix).unless_certain(!torch.default && !numpy.default));
         }
+        // `numpy>=2`
+        Some(numpy) if numpy.versions.as_ref().is_some_and(|allowed| needs_second(allowed, &second)) => {
+            return Some(Found::error(numpy, message, fix).unless_certain(!torch.default && !numpy.default));
+        }
         Some(_) => return None,
         None => {}
     }
@@ -69,4 +74,12 @@ fn stage(stage: &Stage) -> Option<Found> {
     }
     let message = format!("{message}; {installer} installs the newest numpy");
     Some(Found::warning(torch, message, fix))
+}
+
+/// Whether a range allows no release before the second one.
+fn needs_second(allowed: &VersionSpecifiers, second: &Version) -> bool {
+    allowed.iter().any(|one| {
+        matches!(one.operator(), Operator::GreaterThanEqual | Operator::GreaterThan | Operator::TildeEqual)
+            && one.version() >= second
+    })
 }

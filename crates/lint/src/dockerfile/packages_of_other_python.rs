@@ -25,6 +25,10 @@ pub(crate) const RULE: Rule = Rule {
              RUN apt-get update && apt-get install -y python3\nCOPY --from=deps \
              /usr/local/lib/python3.10/site-packages /usr/local/lib/python3.10/site-packages\n",
         ),
+        dockerfile(
+            "FROM python:3.10 AS build\nRUN pip install --prefix=/install vllm==0.6.3\nFROM \
+             python:3.12-slim\nCOPY --from=build /install /usr/local\nCMD [\"vllm\", \"serve\", \"a/b\"]\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -59,7 +63,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     for stage in &file.stages {
         let copies =
             stage.instructions.iter().filter(|one| one.keyword == "COPY" && one.flag("from").is_some());
-        found.extend(copies.filter_map(|one| fault(stage, one)));
+        found.extend(copies.filter_map(|one| fault(stage, one).or_else(|| prefix(file, stage, one))));
     }
     found
 }
@@ -126,6 +130,38 @@ fn fault(stage: &Stage, one: &Instruction) -> Option<Found> {
     found(format!(
         "the Python of Debian and Ubuntu looks in dist-packages, not in {target}; the packages are not found"
     ))
+}
+
+/// What another stage installed below a directory of its own (`pip install --prefix=/install`) with another
+/// Python.
+fn prefix(file: &Dockerfile, stage: &Stage, one: &Instruction) -> Option<Found> {
+    let words: Vec<&str> = match &one.json {
+        Some(words) => words.iter().map(String::as_str).collect(),
+        None => one.text.text.split_whitespace().collect(),
+    };
+    let [source, target] = words[..] else { return None };
+    let name = one.flag("from")?.to_ascii_lowercase();
+    let made = file.stages.iter().rev().find(|stage| stage.name.as_deref() == Some(name.as_str()))?;
+    let source = source.trim_end_matches('/');
+    let installs = made.runs.iter().filter_map(|run| {
+        let words = &run.command.words;
+        let given = words.iter().enumerate().find_map(|(at, word)| match word.text.split_once('=') {
+            Some(("--prefix", value)) => Some(value),
+            _ if word.text == "--prefix" => words.get(at + 1).map(|next| next.text.as_str()),
+            _ => None,
+        })?;
+        (given.trim_end_matches('/') == source).then_some(run.install.as_ref())?
+    });
+    let (from, _) = installs.into_iter().next().and_then(|_| python(made))?;
+    let (here, _) = python(stage)?;
+    let usual = matches!(target.trim_end_matches('/'), "/usr/local" | "/usr");
+    let message = format!(
+        "{source} has packages of Python {from} in lib/python{from}, and the image runs Python {here}, \
+         which does \
+         not look there; the packages are not found"
+    );
+    let fix = "Use the same Python image in both stages";
+    (usual && from != here && !may_have(stage, &from, one)).then(|| Found::error(one.line, message, fix))
 }
 
 /// The series in the path of a directory of packages, and the name of the directory.

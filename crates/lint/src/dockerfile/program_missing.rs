@@ -3,10 +3,10 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::shell;
-use crate::read::dockerfile::start::started;
+use crate::read::dockerfile::start::{Started, scripts, started};
 use crate::read::dockerfile::text::Text;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "program-missing",
@@ -22,11 +22,19 @@ pub(crate) const RULE: Rule = Rule {
             "FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-recommends git\nRUN \
              curl -fsSLO https://example.com/x\n",
         ),
+        with(
+            "FROM python:3.12-slim\nCOPY entrypoint.sh /srv/\nENTRYPOINT [\"/srv/entrypoint.sh\"]\n",
+            &[("entrypoint.sh", "#!/bin/sh\nset -e\ncurl -fsS http://registry/ready\nexec \"$@\"\n")],
+        ),
     ],
     silent: &[
         // The default only stands in for an image that has it.
         dockerfile(
             "ARG BASE=ubuntu:24.04\nARG BUILDER=${BASE}\nFROM ${BUILDER} AS build\nRUN make\nFROM ${BASE}\n",
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY entrypoint.sh /srv/\nENTRYPOINT [\"/srv/entrypoint.sh\"]\n",
+            &[("entrypoint.sh", "#!/bin/sh\nif command -v curl; then curl http://x; fi\nexec \"$@\"\n")],
         ),
         dockerfile(
             "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y curl\nHEALTHCHECK CMD curl -f \
@@ -106,7 +114,25 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         Found::error(command.line, message, format!("Install {package} with apt-get"))
             .unless_certain(command.certain)
     }));
+    let scripts = if small.is_some() { scripts(file) } else { Vec::new() };
+    found.extend(small.and_then(|stage| scripts.iter().find_map(|script| in_script(stage, script))));
     found
+}
+
+/// A program that a script needs which the image starts.
+fn in_script(stage: &Stage, script: &Started) -> Option<Found> {
+    let asks = script.commands.iter().any(|one| {
+        matches!(one.program(), "apt-get" | "apt" | "command" | "which" | "type" | "hash" | "source" | ".")
+    });
+    let certain = script.commands.iter().filter(|one| one.certain && !asks);
+    let end = stage.instructions.len();
+    let (command, (program, package)) =
+        certain.into_iter().find_map(|one| Some((one, missing(stage, end, one)?)))?;
+    let message = format!(
+        "{program} is not in the image, but {} (line {}) needs it; the command is not found",
+        script.path, command.line
+    );
+    Some(Found::warning(script.line, message, format!("Install {package} with apt-get")))
 }
 
 /// A HEALTHCHECK with a program that is not there at the end of the stage.
@@ -178,9 +204,18 @@ fn missing(stage: &Stage, instruction: usize, command: &Command) -> Option<(&'st
     let copied = before.filter(|one| matches!(one.keyword.as_str(), "COPY" | "ADD")).any(|one| {
         let text = one.text.text.as_str();
         let target = text.split_whitespace().next_back().unwrap_or_default();
+        // Scripts and settings are no programs of that name.
+        let plain = one.flag("from").is_none()
+            && text.split_whitespace().rev().skip(1).all(|source| {
+                [".sh", ".py", ".txt", ".toml", ".json", ".yaml", ".yml"]
+                    .iter()
+                    .any(|end| source.ends_with(end))
+            });
         text.contains(*program)
-            || target == "/"
-            || ["/usr", "/bin", "/opt"].iter().any(|start| target.starts_with(start)) && !text.contains("uv")
+            || !plain && target == "/"
+            || !plain
+                && ["/usr", "/bin", "/opt"].iter().any(|start| target.starts_with(start))
+                && !text.contains("uv")
     });
     let mut installed = false;
     for run in stage.runs.iter().filter(|run| run.instruction <= instruction) {

@@ -25,6 +25,11 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12-slim\nWORKDIR /root/app\nCOPY . .\nUSER nobody\nENTRYPOINT [\"python\", \
              \"app.py\"]\n",
         ),
+        dockerfile(
+            "FROM python:3.11-slim AS b\nRUN pip install --user torch==2.4.1\nFROM python:3.11-slim\nCOPY \
+             --from=b /root/.local /root/.local\nRUN useradd -m app\nUSER app\nCMD [\"python\", \"-c\", \
+             \"import torch\"]\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -79,7 +84,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     // Of other bases the mode of /root is not known.
     let bare = shipped.last().is_some_and(|stage| match &stage.from {
         From::Image(image) => {
-            let known = ["python:", "nvidia/cuda:", "pytorch/pytorch:", "ubuntu:", "debian:"];
+            let known =
+                ["python:", "nvidia/cuda:", "pytorch/pytorch:", "ubuntu:", "debian:", "vllm/vllm-openai:"];
             image.known && known.iter().any(|start| image.text.starts_with(start))
         }
         _ => false,
@@ -109,6 +115,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             program.text
         );
         return vec![Found::error(line, message, fix)];
+    }
+    let installed = shipped.iter().flat_map(|stage| &stage.instructions).find(|one| {
+        let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+        one.keyword == "COPY" && one.flag("from").is_some() && target.trim_end_matches('/') == "/root/.local"
+    });
+    if let Some(one) = installed {
+        let message = format!(
+            "the container runs as {user}, but the packages are in /root/.local, where only root's Python \
+             looks \
+             and which only root may enter; they are not found"
+        );
+        let fix = "Copy them to the user's home (`--chown`), or install into a virtual environment in /opt";
+        return vec![Found::error(one.line, message, fix)];
     }
     let workdir = &last.end.files.workdir;
     let variables = &last.end.variables;

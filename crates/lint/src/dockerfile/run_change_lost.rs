@@ -19,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM ubuntu:24.04\nRUN service ssh start\n"),
         dockerfile("FROM ubuntu:24.04\nRUN echo '10.0.0.1 node1' >> /etc/hosts\n"),
         dockerfile("FROM ubuntu:24.04\nRUN ./server &\nRUN true\n"),
+        dockerfile("FROM python:3.11\nRUN git clone https://example.com/x && cd x\nRUN pip install .\n"),
     ],
     silent: &[
         dockerfile("FROM ubuntu:24.04\nRUN cd /srv && make\nRUN export A=1 && make && cd / && rm -r /x\n"),
@@ -69,7 +70,7 @@ fn shell_only(command: &Command, alone: bool) -> Option<(String, String)> {
             );
             Some((message, format!("Use `ENV {name}=…`")))
         }
-        ("cd", _) if alone => {
+        ("cd", _) if alone || !first.is_empty() && !first.starts_with(['/', '.', '-', '~', '$']) => {
             let message = format!(
                 "`cd {first}` ends with this RUN; the next instruction runs in the old \
                 directory"

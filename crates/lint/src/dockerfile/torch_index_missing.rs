@@ -17,6 +17,10 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url \
              https://download.pytorch.org/whl/cu118\n",
         ),
+        dockerfile(
+            "FROM python:3.11\nRUN pip install torch==2.4.1 --index-url \
+             https://download.pytorch.org/whl/cuda124\n",
+        ),
     ],
     silent: &[
         with(
@@ -51,6 +55,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
+    if let Some(found) = misnamed(install, one) {
+        return Some(found);
+    }
     let build = one.local.as_deref().filter(|local| torch::is_cuda_build(local))?;
     if torch::configured(run) {
         return None;
@@ -80,4 +87,25 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     };
     let fix = format!("Add `--extra-index-url https://download.pytorch.org/whl/{build}`");
     Some(Found::error(one, message, fix).unless_certain(certain))
+}
+
+/// An index of PyTorch under a name that none of them has: `whl/cuda124`, `whl/cu12.4`.
+fn misnamed(install: &Install, one: &Requirement) -> Option<Found> {
+    let urls = install.index.iter().chain(&install.extra).filter(|url| url.known);
+    urls.into_iter().find_map(|url| {
+        let rest = url.text.split_once("download.pytorch.org/whl/")?.1.trim_end_matches('/');
+        let name = rest.strip_prefix("nightly/").unwrap_or(rest);
+        let number = name.strip_prefix("cuda").or_else(|| name.strip_prefix("cu"))?;
+        let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+        let wrong = name.starts_with("cuda") || number.contains(['.', '-', '_']);
+        let message = format!(
+            "download.pytorch.org has no index {name}; pip finds no matching distribution of {}",
+            one.name
+        );
+        let fix = format!(
+            "Write `https://download.pytorch.org/whl/{}`",
+            rest.replace(name, &format!("cu{digits}"))
+        );
+        (wrong && digits.len() == 3).then(|| Found::error(one, message, fix).unless_certain(install.certain))
+    })
 }

@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN pip install torchvision==0.21.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install torchaudio==2.6.0\n"),
         dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install torch==2.6.0\n"),
+        dockerfile("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN pip install torch==2.3.0 torchvision\n"),
     ],
     silent: &[
         dockerfile(
@@ -37,6 +38,13 @@ fn stage(stage: &Stage) -> Option<Found> {
     stage.runs.iter().find_map(|run| {
         let install =
             run.install.as_ref().filter(|one| !one.option("--no-deps") && !one.elsewhere() && one.certain)?;
+        // Who removed the torch of the base image wants another one.
+        let before = stage.runs.iter().take_while(|other| !std::ptr::eq(*other, run));
+        let mut removals =
+            before.filter(|other| other.command.has("uninstall") && other.command.has("torch"));
+        if removals.next().is_some() && !run.state.packages.contains_key("torch") {
+            return None;
+        }
         let (there, whose) = present(run)?;
         // Of one command torch itself tells; its partners are another rule's.
         let one = torch::FAMILY.iter().find_map(|name| install.requirement(name))?;
@@ -76,7 +84,11 @@ fn present(run: &Run) -> Option<(String, String)> {
     let text = image.torch.clone()?;
     // Into another Python than the image's nothing is replaced.
     let own = run.install.as_ref().is_some_and(|install| install.python == run.state.pythons.pip);
-    (own && !text.contains('a')).then(|| (text, "the base image".to_owned()))
+    // A build of NVIDIA's own, which the one of PyPI replaces.
+    let of_nvidia = text.contains('a')
+        && image.repository == "nvcr.io/nvidia/pytorch"
+        && run.install.as_ref().is_some_and(|install| install.requirement("torch").is_some());
+    (own && (of_nvidia || !text.contains('a'))).then(|| (text, "the base image".to_owned()))
 }
 
 /// The version of a package that goes with a torch.

@@ -36,6 +36,14 @@ pub(crate) const RULE: Rule = Rule {
              Never, \
              containers: [{name: a, image: b}]}}\n",
         ),
+        named(
+            "a.yaml",
+            "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec:\n  headGroupSpec:\n    \
+             rayStartParams: {}\n    template:\n      spec:\n        containers: [{name: h, image: \
+             \"rayproject/ray:2.9.0-gpu\"}]\n  workerGroupSpecs:\n    - groupName: g\n      \
+             rayStartParams: {}\n      template:\n        spec:\n          containers: [{name: w, image: \
+             \"rayproject/ray:2.40.0-py310-gpu\"}]\n",
+        ),
     ],
     silent: &[
         named(
@@ -76,7 +84,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
 
 fn of_ray(document: &Document, path: &[&str]) -> Vec<Found> {
     let Some(spec) = document.at(path) else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut found: Vec<Found> = releases(document, spec, path).into_iter().collect();
     let head = below(spec, &["headGroupSpec"]).map(|head| (vec!["headGroupSpec".to_owned()], head));
     let workers = list(spec, "workerGroupSpecs").into_iter().enumerate();
     let workers = workers.map(|(at, group)| (vec!["workerGroupSpecs".to_owned(), at.to_string()], group));
@@ -104,6 +112,29 @@ fn of_ray(document: &Document, path: &[&str]) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Nodes of one Ray cluster with different releases.
+fn releases(document: &Document, spec: &Value, path: &[&str]) -> Option<Found> {
+    let image = |group: &Value| {
+        let containers =
+            below(group, &["template", "spec"]).map_or_else(Vec::new, |pod| list(pod, "containers"));
+        let image = scalar(containers.first()?, &["image"])?;
+        let tag =
+            image.strip_prefix("rayproject/ray:").or_else(|| image.strip_prefix("rayproject/ray-ml:"))?;
+        let release = tag.split(['-', '.']).take(3).collect::<Vec<_>>().join(".");
+        release.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then_some(release)
+    };
+    let head = image(below(spec, &["headGroupSpec"])?)?;
+    list(spec, "workerGroupSpecs").into_iter().enumerate().find_map(|(at, group)| {
+        let own = image(group).filter(|own| *own != head)?;
+        let message =
+            format!("the head runs Ray {head}, this group Ray {own}; its nodes stop with `Version mismatch`");
+        let at = at.to_string();
+        let inner: &[&str] = &["workerGroupSpecs", &at, "template", "spec", "containers", "0", "image"];
+        let line = document.line_of(&[path, inner].concat());
+        Some(Found::error(line, message, format!("Use the image of Ray {head} in every group")))
+    })
 }
 
 fn of_volcano(document: &Document) -> Option<Found> {

@@ -49,6 +49,23 @@ pub(crate) const RULE: Rule = Rule {
              master.ml.svc.cluster.local}]\n",
         ),
         named(
+            "ray.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  selector: {matchLabels: \
+             {a: \
+             b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      hostNetwork: true\n      \
+             containers:\n        - name: a\n          image: b\n          command: [bash, -c, \"ray start \
+             --address=ray-head.ray.svc.cluster.local:6379 --block\"]\n",
+        ),
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: \
+             trainer\n\
+             \x20 selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    \
+             spec:\n      \
+             containers:\n        - name: a\n          image: b\n          args: [--master-addr, \
+             trainer-0.trainer-hl.ml.svc.cluster.local]\n",
+        ),
+        named(
             "jobset.yaml",
             "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: moe}\nspec:\n  \
              replicatedJobs:\n    - name: trainer\n      replicas: 1\n      template:\n        spec:\n\
@@ -84,6 +101,21 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: \
+             trainer\n\
+             \x20 selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    \
+             spec:\n      \
+             containers:\n        - name: a\n          image: b\n          args: [--master-addr, \
+             trainer-0.trainer.ml.svc, --metrics-host=trainer-0.example.com]\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: true\n  \
+             containers:\n    - \
+             name: a\n      image: b\n      env: [{name: NO_PROXY, value: \".svc,a.b.svc\"}]\n",
+        ),
         named(
             "jobset.yaml",
             "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: moe}\nspec:\n  network: \
@@ -151,8 +183,29 @@ fn of_pod(pod: &Pod, services: &[&Document], others: &[&str]) -> Vec<Found> {
                 .or_else(|| of_host(*line, host, services))
                 .or_else(|| of_name(pod, *line, host, services, others))
         }));
+        let named = names_of_cluster(container).into_iter();
+        found.extend(named.filter_map(|host| without_cluster_dns(pod, &host, services, others)).take(1));
     }
     found.dedup();
+    let dns = pod.line(&["hostNetwork"]);
+    let mut known = false;
+    found.retain(|one| one.line != dns || !std::mem::replace(&mut known, true));
+    found
+}
+
+/// Full names of services in any variable or word: `head.ray.svc`, `head.ray.svc.cluster.local`.
+fn names_of_cluster(container: &Container) -> Vec<String> {
+    let values = container.environment().into_iter();
+    let values = values.filter(|(name, _)| !name.eq_ignore_ascii_case("no_proxy")).map(|(_, value)| value);
+    let mut found: Vec<String> = Vec::new();
+    for text in values.chain(container.words()) {
+        let names = text.split(|letter: char| !letter.is_ascii_alphanumeric() && !".-$_".contains(letter));
+        let names = names.map(|name| name.trim_end_matches('.')).filter(|name| {
+            let full = name.ends_with(".svc") || name.ends_with(".svc.cluster.local");
+            full && !name.starts_with('.') && !name.contains('$')
+        });
+        found.extend(names.map(str::to_owned));
+    }
     found
 }
 

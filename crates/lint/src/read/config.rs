@@ -1,11 +1,13 @@
 //! A configuration of DeepSpeed, and what is known of the run that it is for.
 
 use catalog::Catalog;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::hostfile::Hostfile;
 use super::json::Json;
 use super::launch::Launches;
+use super::python::Program;
 use super::script::Script;
 use crate::file::{File, Over, World};
 use facts::Facts;
@@ -26,6 +28,8 @@ pub(crate) struct Config {
     /// Its name, and the scripts next to it that name it.
     pub name: String,
     pub nearby: Vec<Over>,
+    /// The programs among them, read when they are first needed.
+    programs: OnceCell<Vec<Program>>,
 }
 
 impl Config {
@@ -55,7 +59,21 @@ impl Config {
             facts: file.facts.clone(),
             name: file.name.clone(),
             nearby: file.over.iter().filter(|other| !other.name.ends_with("hostfile")).cloned().collect(),
+            programs: OnceCell::new(),
         }
+    }
+
+    /// The programs next to it that name it, or that a script starts with it.
+    pub(crate) fn programs(&self) -> &[Program] {
+        self.programs.get_or_init(|| {
+            let programs = self.nearby.iter().filter(|one| one.name.ends_with(".py"));
+            let read = |one: &Over| {
+                let mut program = Program::read(self.catalog, &one.text);
+                program.name.clone_from(&one.name);
+                program
+            };
+            programs.map(read).collect()
+        })
     }
 
     /// Its name without the directory.

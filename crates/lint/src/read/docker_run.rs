@@ -125,6 +125,8 @@ pub(crate) struct DockerRun<'c> {
     pub image: &'c Word,
     /// The words behind the image.
     pub behind: &'c [Word],
+    /// Whether lists of the script may add options: `"${opts[@]}"`.
+    pub hidden: bool,
 }
 
 impl<'c> DockerRun<'c> {
@@ -143,7 +145,7 @@ impl<'c> DockerRun<'c> {
         }
         let words = &command.words[verb + 1..];
         let mut options = Vec::new();
-        let mut at = 0;
+        let (mut at, mut hidden) = (0, false);
         while let Some(word) = words.get(at) {
             match option(word, words.get(at + 1)) {
                 Some(found) => {
@@ -151,9 +153,9 @@ impl<'c> DockerRun<'c> {
                     options.push((found.name, found.value));
                 }
                 // What a list of the script holds is not known: `"${opts[@]}"`.
-                None if is_list(word) && may_hold_options(words, at) => at += 1,
+                None if is_list(word) && may_hold_options(words, at) => (at, hidden) = (at + 1, true),
                 None if word.text.starts_with('-') => return None,
-                None => return Some(DockerRun { options, image: word, behind: &words[at + 1..] }),
+                None => return Some(DockerRun { options, image: word, behind: &words[at + 1..], hidden }),
             }
         }
         None
@@ -162,6 +164,23 @@ impl<'c> DockerRun<'c> {
     pub(crate) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(one, _)| one == name)
     }
+
+    /// The values of an option, by its long name and its letter.
+    pub(crate) fn values(&self, long: &str, short: &str) -> Vec<String> {
+        let given =
+            self.options.iter().filter(|(name, _)| name == long || name == short && !short.is_empty());
+        given.filter_map(|(name, word)| Some(own_value(name, &(*word)?.text))).collect()
+    }
+}
+
+/// The value in the word that an option has: `all` of `--gpus=all`, `80:80` of `-p80:80`.
+fn own_value(name: &str, word: &str) -> String {
+    let attached = match word.strip_prefix("--") {
+        Some(long) => long.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')),
+        None if name.len() == 1 && word.starts_with('-') => word.split_once(name).map(|(_, rest)| rest),
+        None => None,
+    };
+    attached.unwrap_or(word).to_owned()
 }
 
 /// Whether a word may be several.

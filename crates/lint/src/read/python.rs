@@ -13,6 +13,7 @@ use crate::recognize::kind_of_name;
 use catalog::Catalog;
 use facts::Facts;
 
+mod origin;
 mod packages;
 mod parts;
 mod ranks;
@@ -43,6 +44,8 @@ pub(crate) struct Program {
     /// `name += value`.
     pub sums: Vec<Assignment>,
     pub statements: Vec<Statement>,
+    /// The values of `return`, in order.
+    pub returns: Vec<Statement>,
     pub comparisons: Vec<Comparison>,
     /// The bodies of all loops, bytes.
     pub bodies: Vec<Range<usize>>,
@@ -89,6 +92,7 @@ impl Program {
             text: text.to_owned(),
             sums: Vec::new(),
             statements: Vec::new(),
+            returns: Vec::new(),
             comparisons: Vec::new(),
             bodies: Vec::new(),
             contexts: Vec::new(),
@@ -276,14 +280,15 @@ impl Program {
                 else {
                     return;
                 };
-                let (name, value) = (of(left), of(right));
-                self.assignments.push(Assignment {
-                    name,
-                    text: value,
-                    line: line(node),
-                    at: right.byte_range(),
-                    function: around.function,
-                });
+                for (left, right) in paired(left, right) {
+                    self.assignments.push(Assignment {
+                        name: of(left),
+                        text: of(right),
+                        line: line(node),
+                        at: right.byte_range(),
+                        function: around.function.clone(),
+                    });
+                }
             }
             "expression_statement" => {
                 let only = node.named_child(0).filter(|child| matches!(child.kind(), "attribute" | "call"));
@@ -292,6 +297,15 @@ impl Program {
                     text: of(child),
                     line: line(child),
                     at: child.byte_range(),
+                    function: around.function,
+                });
+            }
+            "return_statement" => {
+                let Some(value) = node.named_child(0) else { return };
+                self.returns.push(Statement {
+                    text: of(value),
+                    line: line(value),
+                    at: value.byte_range(),
                     function: around.function,
                 });
             }
@@ -340,6 +354,27 @@ impl Program {
             Some(full) => format!("{full}.{rest}"),
             None => text.to_owned(),
         }
+    }
+}
+
+/// What an assignment gives to each of its names: `a, b = 1, 2` is two assignments, and in `a = b = 1` the
+/// first name gets the 1 too.
+fn paired<'t>(left: Node<'t>, right: Node<'t>) -> Vec<(Node<'t>, Node<'t>)> {
+    let mut value = right;
+    while let Some(inner) = value.child_by_field_name("right").filter(|_| value.kind() == "assignment") {
+        value = inner;
+    }
+    let parts = |node: Node<'t>, kinds: &[&str]| -> Option<Vec<Node<'t>>> {
+        let mut cursor = node.walk();
+        let parts: Vec<Node> =
+            node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+        let plain = !parts.iter().any(|part| part.kind().contains("splat"));
+        (kinds.contains(&node.kind()) && plain).then_some(parts)
+    };
+    let names = parts(left, &["pattern_list", "tuple_pattern"]);
+    match (names, parts(value, &["expression_list", "tuple"])) {
+        (Some(names), Some(values)) if names.len() == values.len() => names.into_iter().zip(values).collect(),
+        _ => vec![(left, value)],
     }
 }
 
@@ -440,6 +475,26 @@ mod tests {
         let rank = program.value("rank", &set.function, set.at.start).unwrap();
         assert_eq!(program.call_at(&rank.at).unwrap().name, "torch.distributed.get_rank");
         assert!(program.is_distributed() && !program.spawns());
+    }
+
+    #[test]
+    fn assignments_of_several_names() {
+        let text = "a, b = x(), y()\n(c, d) = (1, 2)\ne = f = 3\ng, h = z()\ni, *j = 1, 2\n";
+        let program = Program::read(catalog::testing::catalog(), text);
+        let all: Vec<_> =
+            program.assignments.iter().map(|one| (one.name.as_str(), one.text.as_str())).collect();
+        let expected = [
+            ("a", "x()"),
+            ("b", "y()"),
+            ("c", "1"),
+            ("d", "2"),
+            ("e", "3"),
+            ("f", "3"),
+            ("g, h", "z()"),
+            ("i, *j", "1, 2"),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(program.call_at(&program.assignments[1].at).unwrap().name, "y");
     }
 
     #[test]

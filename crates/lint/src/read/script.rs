@@ -3,11 +3,13 @@
 use catalog::Catalog;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 
 use super::dockerfile::command::Command;
 use super::dockerfile::expand::Variables;
 use super::dockerfile::shell;
 use super::dockerfile::text::Text;
+use super::posix::masked;
 use crate::file::Over;
 
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// Its here-documents: what a command gets as input, often the text of another file.
     pub documents: Vec<Document>,
+    /// Here-documents without an end: the line on which each begins, from 1, and its end word.
+    pub open_documents: Vec<(usize, String)>,
     /// Names used in it as `$NAME` or `${NAME…}`.
     pub uses: BTreeSet<String>,
     pub text: String,
@@ -36,17 +40,66 @@ pub(crate) struct Document {
 
 impl Script {
     pub(crate) fn read(catalog: &'static Catalog, text: &str) -> Script {
-        let (bare, documents) = without_documents(text);
+        let (bare, documents, open_documents) = without_documents(text);
         let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
-        Script { catalog, commands, documents, uses: used(text), text: text.to_owned(), programs: Vec::new() }
+        let (uses, text, programs) = (used(text), text.to_owned(), Vec::new());
+        Script { catalog, commands, documents, open_documents, uses, text, programs }
     }
 }
 
-/// The script with its here-documents made empty lines, and these.
-fn without_documents(text: &str) -> (String, Vec<Document>) {
+/// A function of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShellFunction {
+    pub name: String,
+    /// Its lines, from 1, that of its name included.
+    pub lines: RangeInclusive<usize>,
+}
+
+/// The functions that a script defines with braces: `name() { … }`, `function name { … }`.
+pub(crate) fn functions(text: &str) -> Vec<ShellFunction> {
+    let mask = masked(text);
+    let lines = Text::lines(text, 1);
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
+    let mut found = Vec::new();
+    let mut skip = 0;
+    for (open, _) in mask.match_indices('{') {
+        if open < skip {
+            continue;
+        }
+        let before = mask[..open].trim_end();
+        let bare = before.strip_suffix(')').and_then(|rest| rest.trim_end().strip_suffix('('));
+        let head = bare.unwrap_or(before).trim_end();
+        let start = head.rfind(|letter| !is_name(letter)).map_or(0, |at| at + 1);
+        let name = &head[start..];
+        let keyword = head[..start].trim_end();
+        let keyword = keyword.ends_with("function") && keyword.len() < start;
+        let first = head[..start].rsplit('\n').next().unwrap_or_default().trim();
+        let at_start = first.is_empty() || first.ends_with([';', '&', '|']) || first == "function";
+        if name.is_empty() || !(bare.is_some() && at_start || keyword) {
+            continue;
+        }
+        let mut depth = 0_usize;
+        let close = mask[open..].char_indices().find_map(|(at, letter)| {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            (depth == 0).then_some(open + at)
+        });
+        let Some(close) = close else { break };
+        skip = close;
+        let lines = lines.line_at(start)..=lines.line_at(close);
+        found.push(ShellFunction { name: name.to_owned(), lines });
+    }
+    found
+}
+
+/// The script with its here-documents made empty lines, these, and the beginnings of those without an end.
+fn without_documents(text: &str) -> (String, Vec<Document>, Vec<(usize, String)>) {
     let lines: Vec<&str> = text.lines().collect();
     let ends = [OnceCell::new(), OnceCell::new()];
-    let (mut bare, mut documents) = (Vec::new(), Vec::new());
+    let (mut bare, mut documents, mut open) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         bare.push(*line);
@@ -56,14 +109,17 @@ fn without_documents(text: &str) -> (String, Vec<Document>) {
         let ends = ends[usize::from(tabs)].get_or_init(|| by_text(&lines, tabs));
         let after = |ends: &Vec<usize>| ends.get(ends.partition_point(|end| *end < at)).copied();
         // Without an end it is no here-document, but a shift in arithmetic.
-        let Some(length) = ends.get(word).and_then(after).map(|end| end - at) else { continue };
+        let Some(length) = ends.get(word).and_then(after).map(|end| end - at) else {
+            open.push((by, word.to_owned()));
+            continue;
+        };
         let body = lines[at..at + length].iter().enumerate();
         let body = body.map(|(index, line)| (at + index + 1, (*line).to_owned())).collect();
         documents.push(Document { by, lines: body, quoted: has_quoted_end(line) });
         bare.extend(std::iter::repeat_n("", length + 1));
         at += length + 1;
     }
-    (bare.join("\n"), documents)
+    (bare.join("\n"), documents, open)
 }
 
 /// The lines by their text, without what an end of a here-document may have around it. Each beginning would
@@ -101,7 +157,7 @@ fn has_quoted_end(line: &str) -> bool {
 }
 
 /// Names behind `$` and `${`.
-pub(super) fn used(text: &str) -> BTreeSet<String> {
+pub(crate) fn used(text: &str) -> BTreeSet<String> {
     let name = |rest: &str| {
         let rest = rest.strip_prefix('{').unwrap_or(rest);
         let rest = rest.trim_start_matches(['#', '!']);
@@ -129,6 +185,13 @@ mod tests {
         assert_eq!(script.commands[2].line, 5);
         assert_eq!(script.documents[0].lines, [(3, "export A=$B".to_owned())]);
         assert!(script.uses.contains("B") && script.uses.contains("D"));
+    }
+
+    #[test]
+    fn functions_and_their_lines() {
+        let text = "a() {\n  b ${C} '}'\n}\nfunction d\n{\n  e; }\nf () { g; }\nh && { i; }\nx=$(y) {z}\n";
+        let found = functions(text).into_iter().map(|one| (one.name, one.lines)).collect::<Vec<_>>();
+        assert_eq!(found, [("a".into(), 1..=3), ("d".into(), 4..=6), ("f".into(), 7..=7)]);
     }
 
     /// Each beginning searched the rest of the script for its end.

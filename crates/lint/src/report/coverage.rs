@@ -91,6 +91,7 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
     match rule.judge {
         Judge::Dockerfile(_) => kind == Kind::Dockerfile || kind.lists_packages(),
         Judge::Compose(_) => kind == Kind::Compose,
+        Judge::Containers(_) => matches!(kind, Kind::Compose | Kind::Shell | Kind::Profile),
         Judge::Script(_) => matches!(kind, Kind::Shell | Kind::Profile),
         Judge::Accelerate(_) => kind == Kind::AccelerateConfig,
         Judge::Deepspeed(_) => kind == Kind::DeepspeedConfig,
@@ -128,6 +129,7 @@ mod tests {
             let judged = |rule: &Rule| match rule.judge {
                 Judge::Dockerfile(_) => content.dockerfile.is_some(),
                 Judge::Compose(_) => content.compose.is_some(),
+                Judge::Containers(_) => content.compose.is_some() || content.script.is_some(),
                 Judge::Variables(_) => content.settings.is_some(),
                 Judge::Script(_) => content.script.is_some(),
                 Judge::Accelerate(_) => content.accelerate.is_some(),

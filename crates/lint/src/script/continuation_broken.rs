@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("run.sh", "torchrun --standalone \\\n  --nproc_per_node=8 \\ \n  train.py\n"),
         named("run.sh", "python train.py \\\n  --lr 1e-4 \\\n  # --bf16 \\\n  --epochs 2\n"),
+        named("run.sh", "torchrun --standalone \\\n  # --max-restarts=3 \\\n  train.py \\\n  --lr 1e-4\n"),
         named("run.sh", "torchrun --standalone --nproc_per_node=8 train.py\n  --lr 1e-4\n"),
         named("run.sh", "opts=(--bf16)\ntorchrun --standalone train.py\n  --lr 1e-4\n"),
     ],
@@ -27,6 +28,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("run.sh", "cat <<EOF\npython x \\ \n --a\nEOF\n# a \\\n# b\necho 'a \\ \n b'\n"),
         named("run.sh", "python train.py \\\n  --epochs 2 \\\n  # the end\n\necho done\n"),
+        named("run.sh", "python train.py \\\n  --epochs 2 \\\n  # --bf16 \\\n  # --lr 1 \\\n\necho done\n"),
     ],
 };
 
@@ -63,8 +65,11 @@ fn judge(script: &Script) -> Vec<Found> {
                 false => Found::error(index + 1, message, "Remove the space"),
             };
             found.push(one.change(change));
-        } else if comment && goes_on(before) && is_option(after()) {
-            let message = "the comment ends the command; the options below it are a command of their own";
+        } else if comment
+            && goes_on(before)
+            && (is_option(after()) || line.ends_with('\\') && goes_on_below(&lines, index))
+        {
+            let message = "the comment ends the command; the lines below it are a command of their own";
             found.push(Found::error(
                 index + 1,
                 message,
@@ -87,6 +92,12 @@ fn is_in_quotes(lines: &[&str], index: usize) -> bool {
     let quotes =
         lines[index - above..=index].iter().map(|line| line.replace("\\\"", "").matches('"').count());
     quotes.sum::<usize>() % 2 == 1
+}
+
+/// Whether comments are followed directly by something else than a blank line.
+fn goes_on_below(lines: &[&str], comment: usize) -> bool {
+    let below = lines[comment + 1..].iter().map(|line| line.trim());
+    below.into_iter().find(|line| !line.starts_with('#')).is_some_and(|line| !line.is_empty())
 }
 
 /// The lines, from 1, of here-documents.

@@ -20,6 +20,12 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "deepspeed --include localhost:0,1 --num_gpus 2 train.py\n"),
         named("run.sh", "torchrun --standalone --nprocpernode 8 train.py\n"),
         named("run.sh", "torchrun --standalone --nproc_per_node=-1 train.py\n"),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d \
+             --rdzv_endpoint=tcp://10.0.0.1:29500 train.py\n",
+        ),
+        named("run.sh", "torchrun --nnodes=2 --node_rank=0 --master_addr=10.0.0.1:29500 train.py\n"),
     ],
     silent: &[
         named("run.sh", "NGPU=${NGPU:-\"8\"}\ntorchrun --nproc_per_node=${NGPU} train.py\n"),
@@ -107,6 +113,25 @@ fn value(launch: &Launch) -> Option<Found> {
     }
     let options = &launch.options;
     let of = |name: &str| options.get(name).and_then(|one| Some((one.line, one.value.as_deref()?)));
+    if let Some((line, text)) = of("rdzv_endpoint").filter(|(_, text)| text.contains("://")) {
+        let message =
+            format!("--rdzv_endpoint={text} has a scheme; torchrun takes HOST:PORT and raises ValueError");
+        let host = text.split_once("://").map_or("", |(_, host)| host);
+        return Some(Found::error(line, message, format!("Write `{host}`")));
+    }
+    if let Some((line, text)) = of("master_addr")
+        && let Some((host, port)) = text.split_once(':')
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && !port.is_empty()
+    {
+        let message =
+            format!("--master_addr={text} has a port in it; torchrun takes all of it for a host name");
+        return Some(Found::error(
+            line,
+            message,
+            format!("Write `--master_addr={host} --master_port={port}`"),
+        ));
+    }
     if let Some((line, text)) = of("nproc_per_node")
         && !PROCESSES.contains(&text)
         // The output of a command.

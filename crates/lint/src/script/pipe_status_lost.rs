@@ -22,8 +22,22 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "until python train.py --resume 2>&1 | tee -a log; do sleep 60; done\n"),
         named("run.sh", "srun python train.py 2>&1 | ts | tee log && touch DONE\n"),
         named("run.sh", "\"${cmd[@]}\" 2>&1 |\n  tee log || exit 1\n"),
+        named(
+            "run.sh",
+            "#!/bin/bash\nset -eu\ntorchrun --standalone train.py --out \"$NEW\" 2>&1 | tee \"$LOG\"\n\
+             rm -rf \"$LIVE\"\nmv \"$NEW\" \"$LIVE\"\n",
+        ),
+        named(
+            "run.sh",
+            "#!/bin/bash -e\nmain() {\n  python3 train.py |& tee -a log\n  aws s3 cp out/model s3://x/\n}\n\
+             main\n",
+        ),
+        named("run.sh", "set -o errexit\nsrun python train.py | tee log\n"),
     ],
     silent: &[
+        named("run.sh", "set -e\npython train.py | tee log\nset -o pipefail\npython eval.py | tee log\n"),
+        named("run.sh", "set -e\nls | tee files\ngit log | head -1\nmv a b\n"),
+        named("run.sh", "set +e\npython train.py | tee log\necho done\n"),
         named("run.sh", "set -euo pipefail\nif ! python train.py | tee log; then exit 1; fi\n"),
         named("run.sh", "#!/bin/bash -o pipefail\npython train.py | tee log\necho $?\n"),
         named(
@@ -84,15 +98,79 @@ fn judge(script: &Script) -> Vec<Found> {
         if !is_run(first) {
             continue;
         }
-        let Some((line, asked)) = asked(first, last, commands.get(at + 1)) else { continue };
         let (program, filter) = (name(first), last.program());
+        let fix = "Write `set -o pipefail` before it (bash), or use `${PIPESTATUS[0]}`";
+        let Some((line, asked)) = asked(first, last, commands.get(at + 1)) else {
+            let stops = last.after != "&" && ends_at_failure(script, first.line) && is_job(first);
+            found.extend(stops.then(|| unseen(first, last, &commands[at + 1..])));
+            continue;
+        };
         let message = format!(
             "{asked} the exit status of {filter}, not of {program}; a failed run counts as successful"
         );
-        let fix = "Write `set -o pipefail` before it (bash), or use `${PIPESTATUS[0]}`";
         found.push(Found::warning(line, message, fix));
     }
     found
+}
+
+/// Programs that train, or start what does.
+const JOBS: &[&str] = &["torchrun", "deepspeed", "accelerate", "srun", "mpirun", "mpiexec"];
+/// Programs that only report.
+const REPORTS: &[&str] = &["echo", "printf", "date", "exit", "ls", "cat", "true", "set", "popd", "return"];
+
+/// Whether a command is the work that a script is for.
+fn is_job(command: &Command) -> bool {
+    let program = command.program();
+    let python = program.starts_with("python") && command.words.iter().any(|word| word.text.ends_with(".py"));
+    JOBS.contains(&program) || python
+}
+
+/// Whether the script ends with a command that fails, as far as it is set before a line.
+fn ends_at_failure(script: &Script, before: usize) -> bool {
+    let first = script.text.lines().next().unwrap_or_default();
+    let shell = first.strip_prefix("#!").and_then(|rest| rest.split_once(char::is_whitespace));
+    let own = shell.is_some_and(|(_, options)| {
+        options.split_whitespace().any(|word| word.starts_with('-') && word.contains('e') && word.len() < 5)
+    });
+    let mut on = own;
+    for command in script.commands.iter().filter(|one| one.program() == "set" && one.line < before) {
+        let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
+        for (at, word) in words.iter().enumerate() {
+            let named = words.get(at + 1) == Some(&"errexit");
+            let letters = |sign: char| {
+                word.strip_prefix(sign).is_some_and(|rest| {
+                    !rest.starts_with('-') && (rest.contains('e') || rest.contains('o') && named)
+                })
+            };
+            on = (on || letters('-')) && !letters('+');
+        }
+    }
+    on
+}
+
+/// A job whose failure does not end a script that ends at failures.
+fn unseen(first: &Command, last: &Command, rest: &[Command]) -> Found {
+    let (program, filter) = (name(first), last.program());
+    let fix = "Write `set -o pipefail` next to `set -e` (bash)";
+    let next = rest.iter().find(|one| !one.program().is_empty() && !REPORTS.contains(&one.program()));
+    match next {
+        Some(next) => {
+            let message = format!(
+                "`set -e` sees the exit status of {filter}, not of {program}; after a failed run the script \
+                 goes on with `{}` (line {})",
+                next.program(),
+                next.line
+            );
+            Found::warning(first.line, message, fix)
+        }
+        None => {
+            let message = format!(
+                "the script ends with the exit status of {filter}, not of {program}; a failed run counts as \
+                 successful"
+            );
+            Found::note(first.line, message, fix)
+        }
+    }
 }
 
 /// How a script asks for the status of a pipeline, and on which line.

@@ -1,8 +1,9 @@
-//! A signal that Slurm does not send to the shell that waits for it.
+//! A signal that does not reach the shell that waits for it, or comes while the shell waits for a program.
 
+use crate::read::dockerfile::command::Command;
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
-use crate::read::script::Script;
+use crate::read::script::{Script, functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -20,8 +21,32 @@ pub(crate) const RULE: Rule = Rule {
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --signal=12@60\ntrap 'touch STOP' SIGUSR2\nsrun python train.py &\nwait\n",
         ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal=B:USR1@300\nrequeue() {\n  scontrol requeue $SLURM_JOB_ID\n}\n\
+             trap requeue USR1\nsrun python train.py\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal B:TERM@60\ntrap 'touch STOP; sleep 30' SIGTERM\n\
+             torchrun --standalone train.py 2>&1 | tee log\n",
+        ),
     ],
     silent: &[
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal=B:USR1@300\nsave() {\n  srun touch STOP\n}\ntrap save USR1\n\
+             srun hostname\nsrun python train.py &\nwait $!\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal=B:USR1@300\ntrap save USR1\nexec srun python train.py\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal=B:USR1@300\nsrun python prepare.py\ntrap save USR1\n\
+             ./loop.sh\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --signal=B:USR1@300\ntrap requeue USR1\nsrun python train.py &\nwait\n",
@@ -46,8 +71,9 @@ fn judge(script: &Script) -> Vec<Found> {
     let signal = name(rest.split('@').next().unwrap_or_default());
     // Slurm sends SIGTERM to everything when the time is over.
     let sent_anyway = matches!(signal.as_str(), "TERM" | "CONT" | "KILL" | "");
+    let to_shell = flags.contains('B');
     let by_hand = script.text.contains("scancel") || script.text.contains(&format!("-{signal} "));
-    if flags.contains('B') || sent_anyway || by_hand {
+    if !to_shell && (sent_anyway || by_hand) {
         return Vec::new();
     }
     let trap = batch.commands.iter().find_map(|(line, command)| {
@@ -58,11 +84,52 @@ fn judge(script: &Script) -> Vec<Found> {
         (caught && signals.iter().any(|one| name(one.trim_end_matches(';')) == signal)).then_some(*line)
     });
     let Some(trap) = trap else { return Vec::new() };
+    if to_shell {
+        return foreground(script, trap, &signal, value).into_iter().collect();
+    }
     let message = format!(
         "--signal={value} goes to the steps of the job, not to this shell; its trap in line {trap} does not \
          run"
     );
     vec![Found::warning(option.line, message, format!("Write `--signal=B:{rest}`"))]
+}
+
+/// Programs that run for as long as the job.
+const RUNS: &[&str] = &["srun", "torchrun", "deepspeed", "accelerate", "mpirun", "mpiexec"];
+
+/// What the shell waits for, instead of running its trap. A shell waits for nothing else: one that has `wait`
+/// may run the job in the background, and a function may do both.
+fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option<Found> {
+    if script.commands.iter().any(|one| one.program() == "wait") {
+        return None;
+    }
+    let functions = functions(&script.text);
+    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
+    let short = ["hostname", "nvidia-smi", "mkdir", "cp", "rsync", "echo", "date", "env", "ls", "touch"];
+    let lines: Vec<&str> = script.text.lines().collect();
+    let replaces = |one: &Command| {
+        lines.get(one.line - 1).is_some_and(|line| line.split_whitespace().any(|word| word == "exec"))
+    };
+    let is_run = |one: &Command| {
+        let program = one.program();
+        let python = program.starts_with("python") && one.words.iter().any(|word| word.text.ends_with(".py"));
+        (RUNS.contains(&program) || python) && !short.iter().any(|word| one.has(word))
+    };
+    let mut later = script.commands.iter().enumerate().filter(|(_, one)| one.line > trap && !replaces(one));
+    let (at, run) = later.find(|(_, one)| is_run(one) && !in_function(one.line))?;
+    // `srun … | tee log &`, `(srun …) &`
+    let last = script.commands[at..].iter().find(|one| one.after != "|")?;
+    let waits = !matches!(last.after, "&" | ")");
+    let message = format!(
+        "bash waits for {} and runs the trap for {signal} (line {trap}) only when it has ended; \
+         --signal={value} comes earlier than that",
+        run.program()
+    );
+    let fix = format!(
+        "Start `{}` in the background: put `&` behind it, and `wait` in the next line",
+        run.program()
+    );
+    waits.then(|| Found::warning(run.line, message, fix))
 }
 
 /// The name of a signal without `SIG`.

@@ -19,8 +19,11 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "if [ \"$RANK\" > 0 ]; then sleep 1; fi\n"),
         named("run.sh", "if [\"$RANK\" = 0 ]; then sleep 1; fi\n"),
         named("run.sh", "if [ $RANK = 0]; then sleep 1; fi\n"),
+        named("run.sh", "$NGPU=4\ntorchrun --nproc_per_node=4 train.py\n"),
+        named("run.sh", "MODEL= \"facebook/opt-125m\"\n"),
     ],
     silent: &[
+        named("run.sh", "CUDA_VISIBLE_DEVICES= python train.py\nIFS= read -r line\nX=\n$CMD --lr=1\n"),
         named(
             "run.sh",
             "export NCCL_IB_TC=106\nA= b\n[ \"$A\" = b ] && [ 1 -gt 0 ] > log 2>&1\nexpr 1 = 1\n",
@@ -67,6 +70,9 @@ fn assignment(command: &Command) -> Option<Found> {
         let message = "spaces around `=`: export takes `=` for a name and fails, `not a valid identifier`";
         return Some(Found::error(command.line, message, "Write `export NAME=value`"));
     }
+    if let Some(found) = with_dollar(command).or_else(|| value_apart(command)) {
+        return Some(found);
+    }
     let program = command.program();
     let name = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && program.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -86,6 +92,34 @@ fn assignment(command: &Command) -> Option<Found> {
             ),
         )
         .unless_certain(command.certain)
+    })
+}
+
+/// `$NAME=value`.
+fn with_dollar(command: &Command) -> Option<Found> {
+    let first = command.words.first().filter(|word| !word.quoted && command.words.len() == 1)?;
+    let (name, value) = first.text.strip_prefix('$')?.split_once('=')?;
+    let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let message =
+        format!("`${name}=` is replaced before it is read, so that nothing is assigned: `command not found`");
+    (plain && !value.starts_with('=')).then(|| {
+        Found::error(command.line, message, format!("Write `{name}={value}`")).unless_certain(command.certain)
+    })
+}
+
+/// `NAME= "value"`: the value is taken for a program.
+fn value_apart(command: &Command) -> Option<Found> {
+    let [(name, value)] = &command.sets[..] else { return None };
+    let word = command.words.first().filter(|_| command.words.len() == 1 && value.text.is_empty())?;
+    let no_program = word.quoted && word.text.contains(['/', ' ', ':']) && !word.text.starts_with(['/', '.'])
+        || word.text.parse::<f64>().is_ok();
+    let message = format!(
+        "a blank follows `{name}=`: it is set to nothing for a program {}, which does not exist",
+        word.text
+    );
+    (no_program && word.known && !value.quoted).then(|| {
+        Found::error(command.line, message, format!("Write `{name}=\"{}\"`", word.text))
+            .unless_certain(command.certain)
     })
 }
 

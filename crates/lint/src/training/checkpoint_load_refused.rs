@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use crate::read::python::{Call, Program};
+use crate::read::python::{Argument, Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -92,7 +92,7 @@ fn judge(program: &Program) -> Vec<Found> {
         let path = load.argument(0, "f")?;
         let (save, (what, here)) =
             program.calls.iter().filter(|call| call.name == "torch.save").find_map(|save| {
-                let same = save.argument(1, "f").is_some_and(|to| to.text == path.text);
+                let same = save.argument(1, "f").is_some_and(|to| is_same(program, save, to, load, path));
                 Some((save, object(program, save)?)).filter(|_| same)
             })?;
         let release = match &place {
@@ -111,28 +111,52 @@ fn judge(program: &Program) -> Vec<Found> {
     found.take(1).collect()
 }
 
-/// An object in what is saved that is neither a tensor nor a plain value, and whether it is set in the same
-/// function: an argument of the same name may be something else.
+/// Whether a checkpoint is loaded from where it is saved, or moved to: `os.replace(tmp, path)`.
+fn is_same(program: &Program, save: &Call, to: &Argument, load: &Call, from: &Argument) -> bool {
+    if to.text == from.text {
+        return true;
+    }
+    let wanted = program.origin(&from.at, &load.function).text;
+    let is = |one: &Argument| {
+        let text = program.origin(&one.at, &save.function).text;
+        // A name that is left may hold anything.
+        text == wanted && (text.contains('.') || text.starts_with(['"', '\'']))
+    };
+    const MOVES: &[&str] = &["os.replace", "os.rename", "shutil.move", "shutil.copy", "shutil.copyfile"];
+    let moved = program.calls.iter().filter(|call| {
+        call.function == save.function
+            && call.at.start > save.at.start
+            && MOVES.contains(&call.name.as_str())
+            && call.arguments.first().is_some_and(|one| one.text == to.text)
+    });
+    is(to) || moved.into_iter().any(|call| call.arguments.get(1).is_some_and(is))
+}
+
+/// An object in what is saved that is neither a tensor nor a plain value, and whether it is certainly one:
+/// an argument of the same name may be something else.
 fn object(program: &Program, save: &Call) -> Option<(String, bool)> {
     let saved = save.argument(0, "obj")?;
     let through = program.value(&saved.text, &save.function, save.at.start);
-    let text = through.map_or(saved.text.as_str(), |one| one.text.as_str());
-    let values = match text.trim().strip_prefix('{') {
-        Some(inner) => inner.trim_end().trim_end_matches('}'),
-        None => text,
-    };
-    values.split(',').find_map(|part| {
-        let name = part.rsplit(':').next().unwrap_or_default().trim();
-        let set = program.value(name, &save.function, save.at.start)?;
-        let made = program.call_at(&set.at)?;
+    let at = through.map_or(&saved.at, |one| &one.at);
+    let text = program.text.get(at.clone())?;
+    let mut start = at.start;
+    text.split(',').find_map(|part| {
+        let from = start;
+        start += part.len() + 1;
+        let value = part.rsplit([':', '=']).next().unwrap_or_default();
+        let name = value.trim().trim_matches(['{', '}', '(', ')']).trim();
+        let place = from + part.len() - value.len() + value.find(name)?;
+        let only = program.assignments.iter().filter(|one| one.name == name).count() <= 1;
+        let (made, here) = match program.value(name, &save.function, save.at.start) {
+            Some(set) => (program.call_at(&set.at)?, set.function == save.function),
+            None => (program.origin_call(&(place..place + name.len()), &save.function)?, true),
+        };
         let last = made.name.rsplit('.').next().unwrap_or_default();
-        // Every assignment of the name must make one.
-        let only = program.assignments.iter().filter(|one| one.name == name).count() == 1;
         let is_namespace = last == "parse_args"
             || made.name == "argparse.Namespace"
             || returns_namespace(program, &made.name);
-        let here = set.function == save.function;
-        (is_namespace && only).then(|| (format!("{name}, an argparse.Namespace,"), here))
+        // Every assignment of the name must make one.
+        (is_namespace && only && !name.is_empty()).then(|| (format!("{name}, an argparse.Namespace,"), here))
     })
 }
 

@@ -1,6 +1,6 @@
 //! A collective that only one rank calls.
 
-use crate::read::python::{Call, Program, contains, is_other_ranks};
+use crate::read::python::{Call, Program, contains, is_other_ranks, names};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -49,8 +49,20 @@ pub(crate) const RULE: Rule = Rule {
             "from accelerate import Accelerator\naccelerator = Accelerator()\n\
              if accelerator.is_main_process:\n    p = accelerator.gather(pred)\n",
         ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\n\
+             if rank < \
+             4:\n    group = dist.new_group([0, 1, 2, 3])\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\n\
+             group = \
+             dist.new_group([0, 1, 2, 3])\nif rank < 4:\n    dist.barrier(group=group)\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank != 0:\n    \
@@ -103,7 +115,31 @@ fn judge(program: &Program) -> Vec<Found> {
     let found = program.calls.iter().filter_map(|call| fault(program, call));
     let mut found: Vec<Found> = found.collect();
     found.extend(after_return(program));
+    found.extend(program.calls.iter().find_map(|call| group_of_some(program, call)));
     found
+}
+
+/// A group that only some ranks make: all of them must call new_group.
+fn group_of_some(program: &Program, call: &Call) -> Option<Found> {
+    if call.name != "torch.distributed.new_group" || call.keyword("use_local_synchronization").is_some() {
+        return None;
+    }
+    let branch = program.branches_at(&call.at, &call.function).find(|branch| {
+        let condition = branch.condition.as_str();
+        let by_rank = names(condition).any(|name| {
+            matches!(name.rsplit('.').next(), Some("rank" | "global_rank" | "local_rank" | "get_rank"))
+        });
+        by_rank && !condition.contains("world") && !condition.contains(" is ") && !condition.contains("-1")
+    })?;
+    let elsewhere = program.calls.iter().any(|one| one.name == call.name && one.at != call.at);
+    let message = format!(
+        "only ranks with `{}` call new_group, which all ranks must call, also those that are not in the \
+         group; \
+         the job hangs",
+        branch.condition.replace('\n', " ")
+    );
+    let fix = "Call new_group for every group on every rank, and keep the one of the own rank";
+    (!elsewhere && !branch.otherwise).then(|| Found::error(call.line, message, fix))
 }
 
 /// A collective behind `if rank != 0: return`, which the other ranks never reach.

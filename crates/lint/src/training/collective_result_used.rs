@@ -22,8 +22,18 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("train.py", "import torch.distributed as dist\ntotal = dist.all_reduce(x) / world\n"),
         named("train.py", "import torch.distributed as dist\ndist.broadcast(x, src=0).wait()\n"),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nwork = dist.all_reduce(loss, async_op=True)\nprint(loss / \
+             8)\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nwork = dist.all_reduce(loss, async_op=True)\nwork.wait()\n\
+             print(loss / 8)\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\nwork = dist.all_reduce(x, async_op=True)\nwork.wait()\n\
@@ -67,7 +77,28 @@ const REDUCTIONS: &[&str] =
     &["SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM", "RedOpType", "UNUSED"];
 
 fn judge(program: &Program) -> Vec<Found> {
-    program.calls.iter().filter_map(|call| used(program, call).or_else(|| reduction(call))).collect()
+    let found = program.calls.iter().filter_map(|call| {
+        used(program, call).or_else(|| not_awaited(program, call)).or_else(|| reduction(call))
+    });
+    found.collect()
+}
+
+/// An asynchronous collective for which the program never waits.
+fn not_awaited(program: &Program, call: &Call) -> Option<Found> {
+    let name = call.name.strip_prefix("torch.distributed.")?;
+    COLLECTIVES.iter().find(|(known, _)| *known == name)?;
+    call.keyword("async_op").filter(|one| one.text == "True")?;
+    let waits = ["wait(", "get_future", "is_completed", "synchronize("];
+    if waits.iter().any(|word| program.text.contains(word)) {
+        return None;
+    }
+    let what = call.arguments.first().map_or("the tensor", |one| one.text.as_str());
+    let message = format!(
+        "{name} with async_op=True only starts; nothing waits for it, and {what} has its old values, or half \
+         of the new ones, when it is used"
+    );
+    let fix = "Keep what it returns and call `.wait()` on it, or leave out async_op";
+    Some(Found::warning(call.line, message, fix))
 }
 
 fn used(program: &Program, call: &Call) -> Option<Found> {

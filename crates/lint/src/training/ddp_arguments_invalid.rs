@@ -29,6 +29,12 @@ pub(crate) const RULE: Rule = Rule {
             "import torch\nfrom torchvision import models\nnet = models.resnet50(num_classes=10)\n\
              net = torch.nn.parallel.DistributedDataParallel(net, device_ids=[rank], output_device=rank)\n",
         ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
+             model = DDP(Net(width=64), device_ids=[local_rank])\nmodel.to(device)\n",
+        ),
     ],
     silent: &[
         named(
@@ -58,7 +64,10 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(program: &Program) -> Vec<Found> {
     let wraps = program.calls.iter().filter(|call| call.name.ends_with("DistributedDataParallel"));
-    wraps.filter_map(|wrap| no_list(program, wrap).or_else(|| on_cpu(program, wrap))).collect()
+    let found = wraps.filter_map(|wrap| {
+        no_list(program, wrap).or_else(|| on_cpu(program, wrap)).or_else(|| moved_later(program, wrap))
+    });
+    found.collect()
 }
 
 /// `device_ids=local_rank`.
@@ -120,6 +129,28 @@ fn on_cpu(program: &Program, wrap: &Call) -> Option<Found> {
     let device = ids.text.trim_matches(['[', ']']);
     let fix = format!("Write `{name}.to({device})` before");
     (!touched && !looped && !wrap.conditional).then(|| Found::error(wrap.line, message, fix))
+}
+
+/// A module that is wrapped where it is made, and only then moved to the GPU.
+fn moved_later(program: &Program, wrap: &Call) -> Option<Found> {
+    let ids = wrap.keyword("device_ids").filter(|one| one.text.starts_with('[') && one.text.len() > 2)?;
+    let made = program.call_at(&wrap.argument(0, "module")?.at)?;
+    let class = made.name.rsplit('.').next()?.starts_with(|letter: char| letter.is_ascii_uppercase());
+    let placed = made.arguments.iter().any(|one| one.text.contains("cuda") || one.text.contains("device"));
+    let set = program.assignments.iter().find(|one| one.at == wrap.at)?;
+    let moved = program.calls.iter().find(|call| {
+        let own = call.name == format!("{}.to", set.name) || call.name == format!("{}.cuda", set.name);
+        own && call.function == wrap.function && call.at.start > wrap.at.end
+    })?;
+    let message = format!(
+        "DistributedDataParallel gets a module on the CPU with device_ids {}, and {} moves it only in line \
+         {}; \
+         it raises ValueError",
+        ids.text, moved.name, moved.line
+    );
+    let device = ids.text.trim_matches(['[', ']']);
+    let fix = format!("Write `{}(…).to({device})` inside of it", made.name);
+    (class && !placed).then(|| Found::warning(wrap.line, message, fix))
 }
 
 /// Whether a call makes a module on the CPU: of torch.nn, of torchvision, or of a class of the file.

@@ -9,11 +9,20 @@ pub(crate) const RULE: Rule = Rule {
     summary: "DeepSpeed's engine runs backward and step",
     explain: include_str!("engine_bypassed.md"),
     judge: Judge::Training(judge),
-    fires: &[named(
-        "train.py",
-        "import deepspeed\nengine, optimizer, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
+    fires: &[
+        named(
+            "train.py",
+            "import deepspeed\nengine, optimizer, _, _ = deepspeed.initialize(model=net, \
+             config=\"ds.json\")\n\
          for x in loader:\n    loss = engine(x)\n    loss.backward()\n    optimizer.step()\n",
-    )],
+        ),
+        named(
+            "train.py",
+            "import deepspeed\nengine, opt, loader, _ = deepspeed.initialize(model=net, \
+             config=\"ds.json\")\nfor x \
+             in loader:\n    loss = engine(x)\n    loss.backward()\n    opt.step()\n    opt.zero_grad()\n",
+        ),
+    ],
     silent: &[
         // Another test trains without the engine.
         named(
@@ -64,7 +73,9 @@ fn judge(program: &Program) -> Vec<Found> {
         let body = program.loop_at(&backward.at)?;
         program.calls.iter().find(|call| {
             let within = body.start <= call.at.start && call.at.end <= body.end;
-            within && (call.name.ends_with("optimizer.step") || call.name.ends_with("optim.step"))
+            let own = one.name.split(',').nth(1).map(str::trim).filter(|name| *name != "_");
+            let named = ["optimizer.step", "optim.step"].iter().any(|end| call.name.ends_with(end));
+            within && (named || own.is_some_and(|own| call.name == format!("{own}.step")))
         })
     });
     let Some((backward, step)) = backward.zip(step) else { return Vec::new() };

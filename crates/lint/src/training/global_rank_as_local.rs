@@ -143,8 +143,9 @@ fn variable<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
         .strip_suffix("])")
         .or(bare.strip_prefix("int(os.")?.strip_suffix("))"))?;
     let starts = ["environ[\"", "environ.get(\"", "getenv(\""];
-    let name = starts.iter().find_map(|start| inner.strip_prefix(start))?.strip_suffix('"')?;
-    names.iter().find(|one| **one == name).copied()
+    let (name, default) = starts.iter().find_map(|start| inner.strip_prefix(start))?.split_once('"')?;
+    let plain = matches!(default, "" | ",0" | ",\"0\"" | ",-1" | ",\"-1\"" | ",1" | ",\"1\"");
+    names.iter().find(|one| **one == name && plain).copied()
 }
 
 /// A device that is chosen by the global rank.
@@ -184,8 +185,5 @@ fn is_rank(program: &Program, at: &std::ops::Range<usize>, text: &str) -> bool {
         matches!(call.name.as_str(), "torch.distributed.get_rank" | "deepspeed.comm.get_rank")
             && call.arguments.is_empty()
     });
-    let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let bare = bare.replace('\'', "\"");
-    let read = ["int(os.environ[\"RANK\"])", "int(os.getenv(\"RANK\"))", "int(os.environ.get(\"RANK\"))"];
-    called || read.contains(&bare.as_str())
+    called || variable(text, &["RANK", "SLURM_PROCID"]).is_some()
 }

@@ -84,8 +84,23 @@ fn judge(program: &Program) -> Vec<Found> {
 /// Whether a dataset may yield something else in each worker.
 fn shares(program: &Program, class: &Class) -> bool {
     let body = program.text.get(class.at.clone()).unwrap_or_default();
-    let words = ["worker", "rank", "random", "split_dataset_by_node", "super()", "shard", "queue", "socket"];
-    let known = words.iter().any(|word| body.to_ascii_lowercase().contains(word));
+    const WORDS: &[&str] = &[
+        "worker",
+        "random",
+        "split_dataset_by_node",
+        "super()",
+        ".shard(",
+        "queue",
+        "socket",
+        "load_dataset",
+        "dataset:",
+        "self.dataset",
+        "webdataset",
+    ];
+    let lower = body.to_ascii_lowercase();
+    // The share of a rank is no share of its workers, unless both are in one number.
+    let by_rank = lower.contains("rank") && !(lower.contains("open(") && lower.contains("rank::"));
+    let known = by_rank || WORDS.iter().any(|word| lower.contains(word));
     let init = program.text.contains("worker_init_fn");
     let iterates = program.functions.iter().any(|one| one.name == "__iter__" && contains(&class.at, &one.at));
     known || init || !iterates

@@ -24,6 +24,12 @@ pub(crate) const RULE: Rule = Rule {
              pass\n",
             &[("requirements.txt", "pytorch-lightning==2.4.0\n")],
         ),
+        named(
+            "train.py",
+            "import lightning as L\nclass M(L.LightningModule):\n    def validation_epoch_end(self, \
+             outputs):\n        \
+             pass\n",
+        ),
     ],
     silent: &[
         named(
@@ -116,8 +122,18 @@ fn judge(program: &Program) -> Vec<Found> {
     }
     if is_two(program) {
         found.extend(hooks(program));
+    } else if is_named_two(program) {
+        found.extend(hooks(program).into_iter().map(|one| one.unless_certain(false)));
     }
     found
+}
+
+/// Whether `import lightning as L` is meant for release 2, which brought that name of the modules.
+fn is_named_two(program: &Program) -> bool {
+    let old = Version::new([2, 0]);
+    let pinned_below =
+        ["lightning", "pytorch-lightning"].iter().any(|name| program.packages.below(name, &old).is_some());
+    !pinned_below && program.imports.values().any(|full| full == "lightning")
 }
 
 /// Whether release 2 or newer is certainly used.

@@ -26,8 +26,26 @@ pub(crate) const RULE: Rule = Rule {
              init_method=\"tcp://10.0.0.1\", \
              rank=rank, world_size=2)\n",
         ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\ndef worker(rank, \
+             world):\n    \
+             dist.init_process_group(\"nccl\", rank=rank, world_size=world)\n\nif __name__ == \
+             \"__main__\":\n    \
+             mp.spawn(worker, args=(4,), nprocs=4)\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import os\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n\ndef \
+             worker(rank, \
+             world):\n    os.environ[\"MASTER_ADDR\"] = \"127.0.0.1\"\n    os.environ[\"MASTER_PORT\"] = \
+             \"1234\"\n    \
+             dist.init_process_group(\"nccl\", rank=rank, world_size=world)\n\nif __name__ == \
+             \"__main__\":\n    \
+             mp.spawn(worker, args=(4,), nprocs=4)\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\ndist.init_process_group(\"nccl\", \
@@ -48,7 +66,35 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(program: &Program) -> Vec<Found> {
     let calls = program.calls.iter().filter(|call| call.name == "torch.distributed.init_process_group");
-    calls.filter_map(|call| fault(program, call)).collect()
+    let calls: Vec<&Call> = calls.collect();
+    let spawned = calls.iter().find_map(|call| without_address(program, call));
+    calls.iter().filter_map(|call| fault(program, call)).chain(spawned).collect()
+}
+
+/// Processes that the program starts itself, for which nobody sets MASTER_ADDR.
+fn without_address(program: &Program, call: &Call) -> Option<Found> {
+    let starts = program.calls.iter().any(|one| {
+        matches!(
+            one.name.as_str(),
+            "torch.multiprocessing.spawn"
+                | "torch.multiprocessing.start_processes"
+                | "torch.multiprocessing.Process"
+                | "multiprocessing.Process"
+        )
+    });
+    let spread = call.arguments.iter().any(|one| one.name.as_deref() == Some("*"));
+    let own = call.argument(1, "init_method").is_some() || call.keyword("store").is_some();
+    let ranked = call.keyword("rank").is_some();
+    let texts = program.scripts.iter().chain(&program.modules).map(|one| &*one.text);
+    let set = std::iter::once(program.text.as_str()).chain(texts).any(|text| {
+        text.contains("MASTER_ADDR") || text.contains("init_distributed") || text.contains("load_dotenv")
+    });
+    let message = "the program starts its processes itself, but neither it nor a script next to it sets \
+                   MASTER_ADDR; init_process_group raises `environment variable MASTER_ADDR expected, but \
+                   not set`";
+    let fix = "Set os.environ[\"MASTER_ADDR\"] = \"127.0.0.1\" and MASTER_PORT before, or pass \
+               init_method=\"tcp://127.0.0.1:29500\"";
+    (starts && ranked && !spread && !own && !set).then(|| Found::warning(call.line, message, fix))
 }
 
 fn fault(program: &Program, call: &Call) -> Option<Found> {

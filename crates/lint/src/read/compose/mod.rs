@@ -40,6 +40,8 @@ pub(crate) struct Compose {
     pub files: Context,
     /// The file itself, without those that are merged over it.
     pub text: String,
+    /// Whether it stands for the `docker run` commands of a script.
+    pub run: bool,
     key_lines: Vec<Lines>,
 }
 
@@ -86,6 +88,7 @@ impl Compose {
             services: Vec::new(),
             files: Context::new(),
             text: text.to_owned(),
+            run: false,
             key_lines: files,
         };
         let services = map(&compose.root, "services").into_iter().flatten();

@@ -12,6 +12,8 @@ use crate::read::dockerfile::copied::join;
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
     pub name: String,
+    /// As messages call it: `service train`.
+    pub title: String,
     pub line: Location,
     /// Its content, with what it extends in the same file filled in.
     pub value: Value,
@@ -48,7 +50,8 @@ impl Service {
         let (value, extends_elsewhere) = extended(bare(value).clone(), &file.root, 0);
         let keys = value.as_mapping().into_iter().flatten().filter_map(|(key, _)| text(key));
         let lines = keys.map(|key| (key.clone(), file.line(&["services", &name, &key]))).collect();
-        Some(Service { line: file.first(&["services", &name]), lines, name, value, extends_elsewhere })
+        let (line, title) = (file.first(&["services", &name]), format!("service {name}"));
+        Some(Service { line, title, lines, name, value, extends_elsewhere })
     }
 
     /// Where one of its keys stands, or it itself.

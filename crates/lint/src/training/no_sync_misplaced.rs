@@ -1,0 +1,156 @@
+//! `no_sync` around every backward, or around backward without the forward pass.
+
+use std::ops::Range;
+
+use crate::read::python::{Call, Program, contains, names};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "no-sync-misplaced",
+    severity: Severity::Error,
+    summary: "no_sync has the forward pass in it and leaves out the last micro-step",
+    explain: include_str!("no_sync_misplaced.md"),
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\n\
+             for \
+             step in range(9):\n    for micro in range(8):\n        with model.no_sync():\n            \
+             loss = \
+             model(next(data))\n            loss.backward()\n    opt.step()\n    opt.zero_grad()\n",
+        ),
+        named(
+            "train.py",
+            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = \
+             DDP(net)\n\
+             for i, x in enumerate(data):\n    last = i % 8 == 7\n    loss = model(x).mean()\n    sync = \
+             contextlib.nullcontext() if last else model.no_sync()\n    with sync:\n        \
+             loss.backward()\n    \
+             if last:\n        opt.step()\n        opt.zero_grad()\n",
+        ),
+        named(
+            "train.py",
+            "from torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\n\
+             for i, x in enumerate(data):\n    loss = model(x).mean()\n    if i % 8 != 7:\n        with \
+             model.no_sync():\n            loss.backward()\n    else:\n        loss.backward()\n        \
+             opt.step()\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "train.py",
+            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = \
+             DDP(net)\n\
+             for i, x in enumerate(data):\n    last = i % 8 == 7\n    sync = contextlib.nullcontext() if \
+             last \
+             else model.no_sync()\n    with sync:\n        loss = model(x).mean()\n        \
+             loss.backward()\n    \
+             if last:\n        opt.step()\n",
+        ),
+        named(
+            "train.py",
+            "from torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\n\
+             with model.no_sync():\n    for x in data[:-1]:\n        model(x).mean().backward()\n\
+             model(data[-1]).mean().backward()\nopt.step()\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             model = DDP(net)\nwith model.no_sync():\n    for x in data:\n        \
+             model(x).mean().backward()\n\
+             for p in model.parameters():\n    dist.all_reduce(p.grad)\nopt.step()\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    let contexts: Vec<Context> = program.contexts.iter().filter_map(|one| context(program, one)).collect();
+    if contexts.is_empty() {
+        return Vec::new();
+    }
+    every(program, &contexts).into_iter().chain(outside(program, &contexts)).take(1).collect()
+}
+
+/// A `with` that holds back the reduction of gradients.
+struct Context<'p> {
+    /// The model: `model` of `model.no_sync()`.
+    model: &'p str,
+    body: &'p Range<usize>,
+    /// Whether it always does.
+    always: bool,
+}
+
+fn context<'p>(program: &'p Program, (head, body): &'p (String, Range<usize>)) -> Option<Context<'p>> {
+    let model = |text: &'p str| {
+        let at = text.find(".no_sync")?;
+        let start = text[..at].rfind(|letter: char| !letter.is_alphanumeric() && !"_.".contains(letter));
+        Some(&text[start.map_or(0, |start| start + 1)..at])
+    };
+    if let Some(model) = model(head) {
+        return Some(Context { model, body, always: !head.contains(" if ") });
+    }
+    // `sync = nullcontext() if last else model.no_sync()`
+    let set = program.assignments.iter().rev().find(|one| {
+        one.at.start < body.start && one.text.contains(".no_sync") && names(head).any(|name| name == one.name)
+    })?;
+    let sets = program.assignments.iter().filter(|one| one.name == set.name).count();
+    Some(Context { model: model(&set.text)?, body, always: sets == 1 && !set.text.contains(" if ") })
+}
+
+fn backward(program: &Program) -> impl Iterator<Item = &Call> {
+    program.calls.iter().filter(|call| call.name == "backward" || call.name.ends_with(".backward"))
+}
+
+/// No backward that reduces, and a step of the optimizer.
+fn every(program: &Program, contexts: &[Context]) -> Option<Found> {
+    let holding = |call: &Call| contexts.iter().find(|one| one.always && contains(one.body, &call.at));
+    let mut all = backward(program).peekable();
+    let first = *all.peek()?;
+    let context = holding(first)?;
+    let last = backward(program).last()?;
+    let reduces = ["all_reduce", "reduce_scatter", "require_backward_grad_sync", "average_parameters"];
+    let elsewhere = reduces.iter().any(|word| program.text.contains(word));
+    let steps = program.calls.iter().any(|call| {
+        call.name.ends_with(".step") && call.function == first.function && call.at.start > last.at.end
+    });
+    let conditional = program.branches_at(&first.at, &first.function).next().is_some();
+    if elsewhere || !steps || conditional || !all.all(|call| holding(call).is_some()) {
+        return None;
+    }
+    let message = format!(
+        "every backward runs under {}.no_sync(), also the last one before the optimizer's step; gradients \
+         are never reduced, and each rank trains a model of its own",
+        context.model
+    );
+    let fix = "Leave no_sync out in the last micro-step: `with nullcontext() if last else model.no_sync():`";
+    Some(Found::error(line_before(program, context.body), message, fix))
+}
+
+/// A backward under no_sync whose forward pass is outside of it.
+fn outside(program: &Program, contexts: &[Context]) -> Option<Found> {
+    contexts.iter().find_map(|one| {
+        backward(program).find(|call| contains(one.body, &call.at))?;
+        let body = program.loop_at(one.body)?;
+        let forward = |call: &&Call| call.name == one.model || call.name == format!("{}.forward", one.model);
+        let mut calls = program.calls.iter().filter(forward).filter(|call| contains(body, &call.at));
+        let held = |call: &Call| contexts.iter().any(|other| contains(other.body, &call.at));
+        let first = calls.next().filter(|call| !held(call) && call.at.end < one.body.start)?;
+        if calls.any(held) {
+            return None;
+        }
+        let message = format!(
+            "{}(…) in line {} runs outside of no_sync; DDP decides in the forward pass whether backward \
+             reduces the gradients, so that every micro-step still does",
+            one.model, first.line
+        );
+        let fix = format!("Move the call of {} into the `with` block", one.model);
+        Some(Found::warning(line_before(program, one.body), message, fix))
+    })
+}
+
+/// The line of the `with` whose body begins at a place.
+fn line_before(program: &Program, body: &Range<usize>) -> usize {
+    let before = program.text.get(..body.start).unwrap_or_default().trim_end();
+    before.lines().count().max(1)
+}
