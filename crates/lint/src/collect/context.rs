@@ -115,13 +115,7 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let hostfile = around.text(&other).map(|text| Over::new(other.display().to_string(), text));
             let names_it = |text: &str| base.as_ref().is_some_and(|base| text.contains(base.as_str()));
             let named = around_folder(path, around, names_it);
-            // What starts with the file shows how the ranks share the model.
-            let started = named.iter().filter(|one| !one.name.ends_with(".py"));
-            let started: Vec<Over> =
-                started.flat_map(|one| programs(&one.name, &one.text, around)).collect();
-            let is_new = |one: &Over| named.iter().all(|other| other.name != one.name);
-            let started: Vec<Over> = started.into_iter().filter(is_new).collect();
-            hostfile.into_iter().chain(named).chain(started).collect()
+            hostfile.into_iter().chain(named).collect()
         }
         // Only these say what others of the folder depend on.
         Kind::Kubernetes => {
