@@ -1,6 +1,7 @@
 //! A container in which nothing can be run, in the words of its engine's state.
 
 use crate::oom;
+use diagnostic::Fix;
 use docker::container::{self, Found};
 use docker::engine::Engine;
 
@@ -37,9 +38,9 @@ pub fn has_run(found: &Found) -> bool {
     !found.since.is_empty() && found.since != NEVER
 }
 
-/// The command that resumes a paused container.
-pub fn unpause(node: &str, container: &str) -> String {
-    format!("Resume it, on {node}: `docker unpause {container}`")
+/// Resumes a paused container.
+pub fn unpause(node: &str, container: &str) -> Fix {
+    Fix::run(format!("Resume it, on {node}:"), format!("docker unpause {container}"))
 }
 
 /// What a container that does not run did, from its engine's state: exit status, out of memory, the engine's

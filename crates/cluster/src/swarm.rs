@@ -3,12 +3,14 @@
 
 use std::net::IpAddr;
 
+use diagnostic::Fix;
 use docker::swarm::{Machine, Member, State};
 
 use super::observed_state::ObservedState;
 use super::plan::Node;
 use super::problem::{Problem, Step};
 use super::record::Recorded;
+use crate::fixes;
 
 const STEP: Step = Step::Swarm;
 
@@ -84,13 +86,13 @@ pub fn decide(
                             swarm it does not manage"
                     ),
                 )
-                .fix(
-                    "Join the missing nodes yourself with `docker swarm join`, then use the swarm as it \
-                    is: `envdoc cluster up`",
-                )
-                .fix(format!(
-                    "Remove those members if they are gone for good: `docker node rm {}`",
-                    names.join(" ")
+                .fix(Fix::run(
+                    "Join the missing nodes yourself with `docker swarm join`, then use the swarm as it is:",
+                    "envdoc cluster up",
+                ))
+                .fix(Fix::run(
+                    "Remove those members if they are gone for good:",
+                    format!("docker node rm {}", names.join(" ")),
                 )),
             );
         } else {
@@ -118,13 +120,12 @@ fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
                     &node.name,
                     format!("{} and {} are the same Docker engine (id {id})", other.name, node.name),
                 )
-                .fix("Give each node its own engine in cluster.yaml")
-                .fix(
-                    "If they are two machines cloned from one image, change one of them: set its \
-                        host name (`hostnamectl set-hostname NAME`), delete engine-id below the data-root \
-                        (older engines: /etc/docker/key.json) and restart Docker: `systemctl restart \
-                        docker`",
-                ),
+                .fix(Fix::manual("Give each node its own engine in cluster.yaml"))
+                .fix(fixes::restart_engine(
+                    "If they are two machines cloned from one image, change one of them: set its host name \
+                        (`hostnamectl set-hostname NAME`), delete engine-id below the data-root (older \
+                        engines: /etc/docker/key.json) and restart Docker:",
+                )),
             );
         }
     }
@@ -169,11 +170,11 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
                 swarm.managers.join(", ")
             ),
         )
-        .fix(
-            "Put the manager first under `nodes`, or promote this node on the manager: `docker node \
-            promote NODE`",
-        )
-        .fix("Use a machine that is in no swarm as the first node")),
+        .fix(Fix::run(
+            "Put the manager first under `nodes`, or promote this node on the manager:",
+            "docker node promote NODE",
+        ))
+        .fix(Fix::manual("Use a machine that is in no swarm as the first node"))),
         State::Pending => Err(Problem::of(
             STEP,
             &leader.name,
@@ -184,15 +185,17 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
                 }
             },
         )
-        .fix("Wait until it is done, then run again: `docker info --format '{{json .Swarm}}'`")),
+        .fix(Fix::run("Wait until it is done, then run again:", "docker info --format '{{json .Swarm}}'"))),
         State::Locked => Err(locked(leader)),
         State::Error => Err(unwell(leader)),
     }
 }
 
 fn locked(node: &ObservedState) -> Problem {
-    Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name))
-        .fix("Unlock it with the key that `docker swarm unlock-key` printed: `docker swarm unlock`")
+    Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name)).fix(Fix::run(
+        "Unlock it with the key that `docker swarm unlock-key` printed:",
+        "docker swarm unlock",
+    ))
 }
 
 fn unwell(node: &ObservedState) -> Problem {
@@ -201,8 +204,8 @@ fn unwell(node: &ObservedState) -> Problem {
         &node.name,
         format!("the swarm on {} reports an error: {}", node.name, node.machine.swarm.error),
     )
-    .fix("Read the engine's log: `journalctl -u docker`")
-    .fix("Fix the cause; envdoc leaves this swarm alone because its state may be the only copy")
+    .fix(Fix::run("Read the engine's log:", "journalctl -u docker"))
+    .fix(Fix::manual("Fix the cause; envdoc leaves this swarm alone because its state may be the only copy"))
 }
 
 fn following(
@@ -226,8 +229,13 @@ fn following(
                 node.name
             ),
         )
-        .fix("Put that swarm's manager first under `nodes`, or remove the node from cluster.yaml")
-        .fix("Leave its swarm, if nothing on that node needs it (`docker ps`): `docker swarm leave`")
+        .fix(Fix::manual(
+            "Put that swarm's manager first under `nodes`, or remove the node from cluster.yaml",
+        ))
+        .fix(Fix::restarts_service(
+            "Leave its swarm, if nothing on that node needs it (`docker ps`):",
+            &["docker swarm leave"],
+        ))
     };
     let ours = swarm
         .managers
@@ -268,18 +276,25 @@ pub fn moved(
             other nodes send its containers' traffic to the old address",
         listed.join(", ")
     );
-    let problem = Problem::of(step, name, message).fix(format!(
-        "Show it, on {name}: `docker info --format '{{{{.Swarm.NodeAddr}}}}'; ip -brief address`"
+    let problem = Problem::of(step, name, message).fix(Fix::safe(
+        format!("Show it, on {name}:"),
+        &["docker info --format '{{.Swarm.NodeAddr}}'", "ip -brief address"],
     ));
     Some(match leader {
         Some(leader) => problem
-            .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave`"))
-            .fix(format!("Remove its old entry, on {leader}: `docker node rm --force {hostname}`"))
-            .fix("Join it with its new address: `envdoc cluster up`"),
-        None => problem.fix(
-            "Make the swarm again with the new address: `envdoc cluster down --leave-swarm && envdoc cluster \
-                up`",
-        ),
+            .fix(Fix::restarts_service(
+                format!("Take {name} out of the swarm, on {name}:"),
+                &["docker swarm leave"],
+            ))
+            .fix(Fix::run(
+                format!("Remove its old entry, on {leader}:"),
+                format!("docker node rm --force {hostname}"),
+            ))
+            .fix(Fix::run("Join it with its new address:", "envdoc cluster up")),
+        None => problem.fix(Fix::restarts_service(
+            "Make the swarm again with the new address:",
+            &["envdoc cluster down --leave-swarm && envdoc cluster up"],
+        )),
     })
 }
 
@@ -405,7 +420,7 @@ mod tests {
                     [node(1, one, id, manager, OURS), node(2, other, "x", manager, &["10.9.9.9:2377"])];
                 let members = [member("a", "host1", true), member("z", "stranger", true)];
                 let Err(problems) = decide(&nodes, &members, &[]) else { continue };
-                let fixes: Vec<_> = problems.iter().flat_map(|problem| &problem.fix).collect();
+                let fixes: Vec<_> = problems.iter().flat_map(|problem| &problem.fixes).collect();
                 assert!(!format!("{fixes:?}").contains("--force"), "{fixes:?}");
             }
         }
@@ -431,7 +446,10 @@ mod tests {
         // Nothing is known of the machine.
         assert_eq!(moved(&[]), None);
         let problem = moved(&[address(9)]).unwrap();
-        assert!(problem.fix[2].contains("on node1: `docker node rm --force host2`"), "{:?}", problem.fix);
+        assert_eq!(
+            problem.fixes[2].to_string(),
+            "Remove its old entry, on node1: `docker node rm --force host2`"
+        );
         assert!(problem.message.contains("the address 10.0.18.2 for node2, which"), "{}", problem.message);
         assert!(problem.message.contains("it has 10.0.18.9"), "{}", problem.message);
         let mut observed = super::tests::node(2, State::Active, "b", false, &[]);

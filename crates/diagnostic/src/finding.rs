@@ -174,6 +174,11 @@ impl Fix {
         Fix::new(FixClass::Safe, title, commands)
     }
 
+    /// One command that disturbs nothing.
+    pub fn run(title: impl Into<String>, command: impl Into<String>) -> Fix {
+        Fix { commands: vec![command.into()], ..Fix::safe(title, &[]) }
+    }
+
     /// A fix that restarts a service or resets a GPU.
     pub fn restarts_service(title: impl Into<String>, commands: &[&str]) -> Fix {
         Fix::new(FixClass::RestartsService, title, commands)
@@ -208,6 +213,16 @@ impl Fix {
     pub fn edit(mut self, edit: Edit) -> Fix {
         self.edits.push(edit);
         self
+    }
+}
+
+/// As one line, in backquotes what is to be run: ``Read its log: `journalctl -u ssh` ``.
+impl fmt::Display for Fix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.commands.is_empty() {
+            true => f.write_str(&self.title),
+            false => write!(f, "{} `{}`", self.title, self.commands.join("; ")),
+        }
     }
 }
 
@@ -308,5 +323,12 @@ mod tests {
             assert!(short.contains("characters left out"));
         }
         assert_eq!(Diagnostic::note("a short one").message, "a short one");
+    }
+
+    #[test]
+    fn a_fix_in_one_line_quotes_its_commands() {
+        let commands = Fix::safe("Show what uses the space:", &["df -h", "docker system df"]);
+        assert_eq!(commands.to_string(), "Show what uses the space: `df -h; docker system df`");
+        assert_eq!(Fix::manual("Replace the cable.").to_string(), "Replace the cable.");
     }
 }

@@ -125,14 +125,14 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
         ClusterState::Partly => {
             let unreached = report.nodes.iter().filter_map(|node| {
                 let (cause, why) = (node.unreached?, node.differs.first()?);
-                Some(Unreached { node: &node.node, why, cause, hints: &node.fix })
+                Some(Unreached { node: &node.node, why, cause, fixes: &node.fixes })
             });
             unreached::causes(&mut text, unreached, &Marks::failed(layout), unreached::whole(layout));
             for node in report.nodes.iter().filter(|node| node.unreached.is_none()) {
                 for differs in &node.differs {
                     let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);
                 }
-                for fix in &node.fix {
+                for fix in &node.fixes {
                     let _ = writeln!(text, "  {}: {fix}", node.node);
                 }
             }
@@ -162,7 +162,7 @@ mod tests {
             Some(problem) => NodeStatus {
                 node: one.node,
                 differs: vec![problem.message],
-                fix: problem.fix,
+                fixes: problem.fixes,
                 unreached: problem.unreached,
                 ..NodeStatus::default()
             },

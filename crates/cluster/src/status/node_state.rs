@@ -108,7 +108,7 @@ fn runs(observed: &ObservedState, container: &Found, row: &mut NodeStatus) {
     // A paused container answers no health check.
     if container.paused() {
         row.differs.push("the container is paused".into());
-        row.fix.push(not_running::unpause(&observed.name, &observed.name));
+        row.fixes.push(not_running::unpause(&observed.name, &observed.name));
     } else if container.health.as_deref() == Some("starting") {
         row.differs.push("the health check has not passed yet since the container started".into());
     } else if container.health.as_deref() == Some("unhealthy") {

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::{Work, diagnosis, on_all};
+use crate::fixes;
 use crate::plan::Node;
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::{gossip, oom};
+use diagnostic::Fix;
 use docker::container::{self, Found};
 use docker::engine::Engine;
 
@@ -75,7 +77,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                     &node.name,
                     "the container was removed during `up`, not by envdoc",
                 )
-                .fix("Create it again: `envdoc cluster up`"));
+                .fix(Fix::run("Create it again:", "envdoc cluster up")));
             }
             Err(why) => {
                 return Err(Problem::of(
@@ -83,8 +85,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                     &node.name,
                     format!("the Docker engine on {} stopped responding: {why}", node.name),
                 )
-                .fix("Check the engine on that node: `systemctl status docker`")
-                .fix("Resume: `envdoc cluster up`"));
+                .fix(Fix::run("Check the engine on that node:", "systemctl status docker"))
+                .fix(fixes::resume()));
             }
         }
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -13,7 +13,9 @@ pub use packets::PacketsEntry;
 
 use std::collections::BTreeMap;
 
-use diagnostic::render::message_keys;
+use diagnostic::Fix;
+use diagnostic::render::json::FixEntry;
+use diagnostic::render::{fix_keys, message_keys};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,7 +30,7 @@ pub const SCHEMA: u32 = 1;
 /// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests
 /// prints them.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = message_keys::describe)]
+#[schemars(transform = message_keys::describe, transform = fix_keys::describe)]
 pub struct SmokeReport {
     /// Version of this format.
     pub schema: u32,
@@ -79,8 +81,10 @@ pub struct SmokeReport {
     pub causes: Vec<CauseEntry>,
     /// What else should be known.
     pub remarks: Vec<String>,
-    /// What to do, each a sentence or a command.
-    pub fix: Vec<String>,
+    /// What to do, the best first.
+    #[serde(flatten, with = "fix_keys")]
+    #[schemars(!flatten, with = "Vec<FixEntry>")]
+    pub fixes: Vec<Fix>,
 }
 
 /// NCCL on the GPUs, driven by envdoc itself.
@@ -258,7 +262,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
         nccl: outcome.nccl.as_ref().map(nccl),
         causes: diagnosis_json::report(&outcome.causes).causes,
         remarks: outcome.remarks.clone(),
-        fix: outcome.fix.clone(),
+        fixes: outcome.fixes.clone(),
     }
 }
 
