@@ -63,7 +63,7 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
                 .fix(Fix::run("List the networks on the first node:", "docker network ls"))
                 .fix(Fix::manual("Let envdoc create one: set `kind: overlay` in cluster.yaml")))
         }
-        (NetworkKind::Existing, Some(found)) if !found.attachable && found.scope == "swarm" => {
+        (NetworkKind::Existing, Some(found)) if !found.attachable && found.is_swarm_wide() => {
             Err(Problem::new(
                 STEP,
                 format!(
@@ -76,7 +76,7 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
                 "docker network create --driver overlay --attachable NAME",
             )))
         }
-        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && observed.len() > 1 => {
+        (NetworkKind::Existing, Some(found)) if !found.is_swarm_wide() && observed.len() > 1 => {
             Err(Problem::new(
                 STEP,
                 format!(
@@ -95,8 +95,8 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
 }
 
 fn keep(plan: &ClusterPlan, found: &Network, notes: Vec<String>) -> Decision {
-    let overlay = found.driver == "overlay";
-    let mtu = overlay
+    let mtu = found
+        .is_overlay()
         .then(|| container_mtu(found.mtu.unwrap_or(DEFAULT_UNDERLAY_MTU), found.encrypted))
         .or(plan.network.mtu);
     Decision::Keep { mtu, notes }

@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_problem_has_its_fixes_as_lines_and_with_their_commands() {
         let problem = Problem::of(Step::Verify, "node2", "its engine lost an entry")
-            .fix(fixes::restart_engine("Restart the engine, on node2:"))
+            .fix(Fix::restarts_service("Restart the engine, on node2:", &["systemctl restart docker"]))
             .fix(Fix::safe("Show the rules, on node2:", &["iptables -L -n -v", "nft list ruleset"]))
             .fix(Fix::manual("Choose a different name in cluster.yaml: `network: { name: … }`"));
         assert_eq!(

@@ -23,12 +23,14 @@ use diagnostic::Fix;
 use diagnostic::error::Error;
 use diagnostic::render::fix_keys;
 use diagnostic::render::json::FixEntry;
-use docker::container;
+use docker::container::{self, Health};
 use docker::engine::Engine;
 use docker::swarm::{self, Member};
 use docker::transport::ConnectCause;
 use jobs::{FirstNode, of_jobs};
 use node_state::{in_container, in_network, in_swarm};
+
+pub use node_state::{ContainerState, SwarmState};
 
 mod jobs;
 mod node_state;
@@ -41,16 +43,17 @@ pub struct NodeStatus {
     pub node: String,
     /// Its engine's name and version; `None` where it cannot be reached.
     pub engine: Option<String>,
-    /// `ready`, `joining`, `none`, …; `None` where no swarm is wanted.
-    pub swarm: Option<String>,
+    /// How it takes part in the swarm; `None` where no swarm is wanted.
+    pub swarm: Option<SwarmState>,
     /// Whether it has the network.
     pub network: Option<String>,
     /// The id of its image.
     pub image: Option<String>,
-    /// `running`, `exited (1)`, `none`.
-    pub container: Option<String>,
-    /// `healthy`, `starting`, `unhealthy`.
-    pub health: Option<String>,
+    /// `running`, `exited (1)`, `none`, or why nobody can tell.
+    #[schemars(with = "Option<String>")]
+    pub container: Option<ContainerState>,
+    /// What its health checks say.
+    pub health: Option<Health>,
     /// When the container was started last, as RFC 3339.
     pub since: Option<String>,
     /// What differs from the plan, each a sentence.
@@ -206,15 +209,13 @@ async fn gone(former: &Former) -> NodeStatus {
         }
     };
     row.engine = Some(engine.name.clone());
-    row.container = Some(match container::inspect(engine, name).await {
-        Ok(Some(found)) => found.status,
-        Ok(None) => "none".into(),
-        Err(why) => why.to_string(),
-    });
-    row.differs.push(format!(
-        "no longer in cluster.yaml, but its container is {}",
-        row.container.as_deref().unwrap_or("unknown")
-    ));
+    let state = match container::inspect(engine, name).await {
+        Ok(Some(found)) => ContainerState::from(&found),
+        Ok(None) => ContainerState::None,
+        Err(why) => ContainerState::Unknown(why.to_string()),
+    };
+    row.differs.push(format!("no longer in cluster.yaml, but its container is {state}"));
+    row.container = Some(state);
     row.fixes.push(Fix::restarts_service(
         "Remove its container, keys and network attachment:",
         &["envdoc cluster up"],

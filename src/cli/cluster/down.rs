@@ -76,7 +76,9 @@ impl Args {
             for problem in access.iter_mut().filter_map(|one| one.problem.as_mut()) {
                 problem.message = format!("nothing was removed here: {}", problem.message);
                 problem.fixes.push(Fix::restarts_service(
-"Run it again when the node is reachable:", &["envdoc cluster down"]));
+                    "Run it again when the node is reachable:",
+                    &["envdoc cluster down"],
+                ));
                 downed.problems.push(problem.clone());
             }
             Some(WorkReport {

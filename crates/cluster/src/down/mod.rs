@@ -201,7 +201,7 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
         };
         if found.labels.get(LABEL) != Some(&plan.name) {
             // A worker that has forgotten the labels has the network only as long as a container uses it.
-            if found.driver == "overlay" && node.index > 0 {
+            if found.is_overlay() && node.index > 0 {
                 continue;
             }
             downed.notes.push(format!(

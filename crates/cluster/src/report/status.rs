@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::unreached::{self, Marks, Unreached};
 use crate::lock::{Access, Holder};
-use crate::status::{NodeStatus, Status};
+use crate::status::{ContainerState, NodeStatus, Status, SwarmState};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
+use docker::container::Health;
 
 /// The version of this report's schema.
 pub const SCHEMA: u32 = 1;
@@ -58,11 +59,12 @@ impl StatusReport {
         let (mut changing, jobs): (Vec<_>, Vec<_>) =
             runs.into_iter().partition(|holder| holder.access == Access::Change);
         // An attempt to join that failed is something, and has to be told.
-        let settled =
-            |node: &NodeStatus| matches!(node.swarm.as_deref(), None | Some("none" | "ready" | "active"));
+        let settled = |node: &NodeStatus| {
+            matches!(node.swarm, None | Some(SwarmState::None | SwarmState::Ready | SwarmState::Active))
+        };
         let nothing = |node: &NodeStatus| {
             node.engine.is_some()
-                && node.container.as_deref() == Some("none")
+                && node.container == Some(ContainerState::None)
                 && node.network.is_none()
                 && settled(node)
         };
@@ -96,11 +98,11 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
         rows.push([
             node.node.clone(),
             node.engine.clone().unwrap_or_else(|| "not reached".into()),
-            node.swarm.clone().unwrap_or_else(dash),
+            node.swarm.as_ref().map_or_else(dash, SwarmState::to_string),
             node.network.clone().unwrap_or_else(dash),
             node.image.as_deref().map_or_else(dash, short),
-            node.container.clone().unwrap_or_else(dash),
-            node.health.clone().unwrap_or_else(dash),
+            node.container.as_ref().map_or_else(dash, ContainerState::to_string),
+            node.health.as_ref().map_or_else(dash, Health::to_string),
             node.since.as_deref().map_or_else(dash, |since| since.chars().take(19).collect()),
         ]);
     }

@@ -126,8 +126,9 @@ mod tests {
             "the CPU limit of 0.1 CPUs throttled container node2 in 60 of 80 periods (nr_throttled in \
                 /sys/fs/cgroup/cpu.stat), for 5.4 s (sum over CPUs) in 8.0 s"
         );
-        assert!(fixes[0].contains("`docker exec node2 cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat;"));
-        assert!(fixes[1].contains("`docker update --cpus N node2`"), "{fixes:?}");
+        let confirm = "docker exec node2 cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat";
+        assert_eq!(fixes[0].commands[0], confirm);
+        assert_eq!(fixes[1].commands, ["docker update --cpus N node2"]);
         assert!(outcome.remarks.is_empty());
     }
 
@@ -159,7 +160,7 @@ mod tests {
             "{}",
             failed.message
         );
-        assert!(failed.fixes[1].starts_with("Raise the CPU limit"), "{:?}", failed.fixes);
+        assert!(failed.fixes[1].title.starts_with("Raise the CPU limit"), "{:?}", failed.fixes);
         let mut wrong = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
         (wrong.verdict, wrong.message) = (Verdict::Wrong, "3 elements are wrong".into());
         add(&mut wrong);

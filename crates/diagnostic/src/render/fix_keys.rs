@@ -13,8 +13,8 @@
 //! ```
 
 use schemars::Schema;
+use serde::Serializer;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::json::FixEntry;
@@ -53,6 +53,7 @@ pub fn describe(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use schemars::JsonSchema;
+    use serde::Serialize;
 
     use super::*;
 
