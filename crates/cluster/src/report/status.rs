@@ -175,5 +175,9 @@ mod tests {
         let shown = plain(&text(&report, LAYOUT));
         assert!(shown.ends_with(causes), "{shown}");
         assert_eq!(shown.matches("not reached").count(), 5, "{shown}");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["nodes"][0].get("fix").or(json["nodes"][0].get("fixes")), None, "{json}");
+        assert_eq!(json["nodes"][1]["fix"][0], "do something about node2");
+        assert_eq!(json["nodes"][1]["fixes"][0]["class"], "manual");
     }
 }

@@ -1,5 +1,5 @@
-//! The fixes of an entry, under two keys: `fixes`, and `fix`, which has each as one line, as the first reports
-//! had them. Readers of the older key keep working. A field of a report is written as
+//! The fixes of an entry, under two keys: `fixes`, and `fix`, which has each as one line, as the first
+//! reports had them. Readers of the older key keep working. A field of a report is written as
 //!
 //! ```ignore
 //! #[derive(Serialize, JsonSchema)]

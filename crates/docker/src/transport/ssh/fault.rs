@@ -58,7 +58,8 @@ impl Fault {
                 "systemctl status ssh",
             )],
             Fault::NoBanner => vec![Fix::manual(
-                "The port accepts connections but sends no SSH banner: check that an SSH server listens on it",
+                "The port accepts connections but sends no SSH banner: check that an SSH server listens \
+                 there",
             )],
             Fault::TimedOut => {
                 vec![Fix::manual("Check that the machine is up and that no firewall drops the packets")]

@@ -86,9 +86,7 @@ fn certificate_fault(target: &Target, error: &CertificateError) -> ConnectError 
                 false => presented.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", "),
             };
             ConnectError::new(format!("the certificate of {address} is for other names: {names}")).fix(
-                Fix::manual(
-                    "Use a name from the certificate, or issue a certificate with this name in subjectAltName",
-                ),
+                Fix::manual("Use a name from the certificate, or issue one with this name in subjectAltName"),
             )
         }
         CertificateError::UnknownIssuer => ConnectError::new(format!(
