@@ -71,8 +71,8 @@ pub async fn causes(
                 STEP,
                 a,
                 format!(
-                    "UDP is blocked from the container of \
-                        {a} to that of {b}: no datagram is answered, but TCP connects"
+                    "UDP is blocked from the container of {a} to that of {b}: no datagram is answered, but \
+                        TCP connects"
                 ),
             )),
             _ => {}
@@ -393,10 +393,8 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "{GOSSIP}/tcp {word} from {a} to {b} ({address}: \
-                        {failure}); the Docker engines cannot exchange container addresses, so the \
-                        containers cannot \
-                        find each other"
+                    "{GOSSIP}/tcp {word} from {a} to {b} ({address}: {failure}); the Docker engines cannot \
+                        exchange container addresses, so the containers cannot find each other"
                 ),
             )
             .fix(open("7946/tcp, 7946/udp and 4789/udp between all nodes"))
@@ -452,10 +450,8 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "the container of {b} accepts no connection from \
-                        {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the \
-                        network is \
-                        not the cause",
+                    "the container of {b} accepts no connection from {a} ({}: {failure}); datagrams arrive \
+                        and the reverse direction connects, so the network is not the cause",
                     other.address
                 ),
             )
@@ -465,9 +461,11 @@ async fn between(
     }
     let alternative = match reattached {
         true => String::new(),
-        false => ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` \
-            reattaches their containers)"
-            .to_owned(),
+        false => {
+            ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` reattaches \
+            their containers)"
+                .to_owned()
+        }
     };
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
@@ -476,10 +474,8 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "UDP is blocked from {a} to {b} \
-                        ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and \
-                        4789/udp \
-                        (VXLAN data)"
+                    "UDP is blocked from {a} to {b} ({address}: {failure}) while TCP passes; the overlay \
+                        needs 7946/udp (gossip) and 4789/udp (VXLAN data)"
                 ),
             )
             .fix(open("7946/udp and 4789/udp between all nodes")),
@@ -490,12 +486,10 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "overlay data does not pass \
-                        between {a} and {b}, although its control plane works: names resolve, 2377/tcp \
-                        and 7946/tcp \
-                        are open, UDP on another port passes between {} and {address}. Likely cause: \
-                        4789/udp (VXLAN) \
-                        is blocked in one direction or both{alternative}",
+                    "overlay data does not pass between {a} and {b}, although its control plane works: names \
+                        resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and \
+                        {address}. Likely cause: 4789/udp (VXLAN) is blocked in one direction or \
+                        both{alternative}",
                     one.node.address
                 ),
             )
@@ -517,10 +511,9 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "the container of {a} cannot \
-                        resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
-                        Likely cause: \
-                        7946/udp between {a} and {b} is blocked in one direction or both{alternative}"
+                    "the container of {a} cannot resolve {b} ({why}), although 7946/tcp is open and UDP on \
+                        another port passes. Likely cause: 7946/udp between {a} and {b} is blocked in one \
+                        direction or both{alternative}"
                 ),
             )
             .fix(open("7946/udp between all nodes in both directions")),

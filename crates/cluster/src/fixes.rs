@@ -62,3 +62,14 @@ pub(crate) fn open_ports(ports: &str, machines: &str) -> Fix {
         &["iptables -L -n -v", "nft list ruleset"],
     )
 }
+
+/// For a name that a machine cannot resolve.
+pub(crate) fn name_resolution(machine: &str) -> Fix {
+    let title = format!("Write the IP address in cluster.yaml, or fix name resolution on {machine}:");
+    Fix::run(title, "getent hosts NAME")
+}
+
+/// Shows the addresses of a machine.
+pub(crate) fn addresses() -> Fix {
+    Fix::run("List the addresses of that node:", "ip -brief address")
+}

@@ -334,27 +334,12 @@ fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
 fn verdict(text: &mut String, id: &str, summary: &str, verdict: &Verdict, layout: Layout) {
     let mark = verdict.mark();
     let (style, sign) = (mark.style(), mark.sign(layout.unicode));
+    let mut line = |words: &str| wrapped(text, words, &format!("  {style}{sign}{style:#} "), "    ", layout);
     match verdict {
         Verdict::Found(found) => finding(text, id, found, layout),
-        Verdict::Pass => wrapped(text, summary, &format!("  {style}{sign}{style:#} "), "    ", layout),
-        Verdict::Unknown(why) => {
-            wrapped(
-                text,
-                &format!("{id}: could not check: {why}"),
-                &format!("  {style}{sign}{style:#} "),
-                "    ",
-                layout,
-            );
-        }
-        Verdict::NotApplicable(why) if layout.verbose => {
-            wrapped(
-                text,
-                &format!("{id}: not applicable: {why}"),
-                &format!("  {style}{sign}{style:#} "),
-                "    ",
-                layout,
-            );
-        }
+        Verdict::Pass => line(summary),
+        Verdict::Unknown(why) => line(&format!("{id}: could not check: {why}")),
+        Verdict::NotApplicable(why) if layout.verbose => line(&format!("{id}: not applicable: {why}")),
         Verdict::NotApplicable(_) => {}
     }
 }

@@ -100,14 +100,11 @@ fn unmade(node: &Node, why: &Error) -> Problem {
     let address = &node.address;
     if why.cause() == Cause::AddressUnresolved {
         return Problem::of(STEP, &node.name, format!("cannot resolve {address} on {}: {why}", node.name))
-            .fix(Fix::run(
-                "Write the IP address in cluster.yaml, or fix name resolution on that node:",
-                "getent hosts NAME",
-            ));
+            .fix(fixes::name_resolution("that node"));
     }
     if why.cause() == Cause::AddressNotLocal {
         return Problem::of(STEP, &node.name, format!("{address} is not an address of {}: {why}", node.name))
-            .fix(Fix::run("List the addresses of that node:", "ip -brief address"));
+            .fix(fixes::addresses());
     }
     if why.cause() == Cause::AddressInUse {
         return Problem::of(
@@ -276,9 +273,8 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                     )
                 }
                 Why::Refused => format!(
-                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall \
-                        rejects it, \
-                        or the manager does not listen"
+                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall rejects \
+                        it, or the manager does not listen"
                 ),
                 Why::UnknownName => {
                     format!("{node_name} cannot resolve {address}, the address of {leader_name}")
@@ -325,14 +321,12 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
 
 /// The way could not be looked at from there.
 fn unseen(node: &Node, leader: &Node, why: &Error) -> Problem {
-    Problem::of(STEP, &node.name, format!("{} failed to join the swarm: {why}", node.name))
+    let (from, to) = (&node.name, &leader.address);
+    Problem::of(STEP, from, format!("{from} failed to join the swarm: {why}"))
         .closed(why.is_closed())
         .fix(Fix::run(
-            format!(
-                "Check from {} that {}:2377/tcp, 7946/tcp and 7946/udp are reachable:",
-                node.name, leader.address
-            ),
-            format!("nc -vz {} 2377", leader.address),
+            format!("Check from {from} that {to}:2377/tcp, 7946/tcp and 7946/udp are reachable:"),
+            format!("nc -vz {to} 2377"),
         ))
         .fix(fixes::resume())
 }

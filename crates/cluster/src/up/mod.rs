@@ -31,7 +31,7 @@ use super::probe::Probe;
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::secrets::Value;
-use super::{leftovers, swarm};
+use super::{fixes, leftovers, swarm};
 use crate::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
@@ -286,9 +286,8 @@ async fn ip(node: &Node) -> Result<String, Problem> {
         Err(_) => format!("no answer within {} s", RESOLVE_TIMEOUT.as_secs()),
     };
     let message = format!("cannot resolve {} on this machine: {why}", node.address);
-    Err(Problem::of(Step::Connect, &node.name, message)
-        .fix(Fix::run("Write the IP address in cluster.yaml, or fix name resolution:", "getent hosts NAME"))
-        .fix(Fix::run("List the addresses of that node:", "ip -brief address")))
+    let problem = Problem::of(Step::Connect, &node.name, message);
+    Err(problem.fix(fixes::name_resolution("this machine")).fix(fixes::addresses()))
 }
 
 /// Refuses what cannot be, before anything is changed.

@@ -14,8 +14,7 @@ pub use packets::PacketsEntry;
 use std::collections::BTreeMap;
 
 use diagnostic::Fix;
-use diagnostic::render::json::FixEntry;
-use diagnostic::render::{fix_keys, message_keys};
+use diagnostic::render::{fix_keys, json::FixEntry, message_keys};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -289,23 +288,19 @@ fn nccl(nccl: &Nccl) -> NcclEntry {
         library_from: rank.library.from.clone(),
         nccl: rank.library.version.clone(),
     };
+    let log = &nccl.log;
     NcclEntry {
         ranks: nccl.ranks.iter().map(rank).collect(),
         results: nccl.results.iter().map(measured).collect(),
         log: NcclLogEntry {
-            networks: nccl.log.networks.iter().cloned().collect(),
-            devices: nccl.log.devices.iter().cloned().collect(),
-            connections: nccl
-                .log
-                .connections
-                .iter()
-                .map(|(kind, count)| (kind.to_string(), *count))
-                .collect(),
-            nvls: nccl.log.nvls,
-            rings: nccl.log.rings,
-            ring_orders: nccl.log.orders.iter().cloned().collect(),
-            gpu_paths: nccl.log.paths.iter().cloned().collect(),
-            warnings: nccl.log.warnings.clone(),
+            networks: log.networks.iter().cloned().collect(),
+            devices: log.devices.iter().cloned().collect(),
+            connections: log.connections.iter().map(|(kind, count)| (kind.to_string(), *count)).collect(),
+            nvls: log.nvls,
+            rings: log.rings,
+            ring_orders: log.orders.iter().cloned().collect(),
+            gpu_paths: log.paths.iter().cloned().collect(),
+            warnings: log.warnings.clone(),
         },
     }
 }

@@ -50,6 +50,13 @@ impl Fault {
                     format!("ssh-copy-id {ssh}"),
                 ),
             ],
+            other => other.general_fixes(),
+        }
+    }
+
+    /// What to do about the faults that need no address in it.
+    fn general_fixes(self) -> Vec<Fix> {
+        match self {
             Fault::NameNotResolved => {
                 vec![Fix::manual("Use the IP address, or add the name to DNS, /etc/hosts or ~/.ssh/config")]
             }
@@ -78,6 +85,10 @@ impl Fault {
                 "Remove write permission for others from the configuration:",
                 "chmod 600 ~/.ssh/config",
             )],
+            Fault::HostKeyChanged
+            | Fault::HostKeyUnknown
+            | Fault::LoginDenied
+            | Fault::KeyReadableByOthers => Vec::new(),
         }
     }
 }
