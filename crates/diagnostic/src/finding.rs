@@ -87,13 +87,6 @@ impl Subject {
     }
 }
 
-/// A text whose length is bounded, whatever it quotes.
-pub(crate) fn short(text: impl Into<String>) -> String {
-    let text = text.into();
-    let short = visible::shortened(&text);
-    if let Cow::Owned(short) = short { short } else { text }
-}
-
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -121,7 +114,7 @@ impl Diagnostic {
             id: Cow::Borrowed(""),
             severity,
             subject: Subject::default(),
-            message: short(message),
+            message: visible::short(message),
             evidence: Vec::new(),
             fixes: Vec::new(),
             source: None,

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::short;
+use crate::visible;
 
 /// What a fix does to the machine while it is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -116,7 +116,7 @@ impl Fix {
 
     fn new(class: FixClass, title: impl Into<String>, commands: &[&str]) -> Fix {
         let commands = commands.iter().map(|&command| command.to_owned()).collect();
-        Fix { title: short(title), commands, edits: Vec::new(), class }
+        Fix { title: visible::short(title), commands, edits: Vec::new(), class }
     }
 
     /// Ends the title in a colon where commands follow, else in a full stop: for commands that are not known
