@@ -4,13 +4,12 @@
 use std::net::IpAddr;
 
 use diagnostic::Fix;
-use docker::swarm::{Machine, Member, State};
+use docker::swarm::{Member, State};
 
 use super::observed_state::ObservedState;
 use super::plan::Node;
 use super::problem::{Problem, Step};
 use super::record::Recorded;
-use crate::fixes;
 
 mod same_engine;
 
@@ -271,7 +270,7 @@ pub fn other_address(observed: &ObservedState) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docker::swarm::Membership;
+    use docker::swarm::{Machine, Membership};
 
     fn node(number: usize, state: State, id: &str, manager: bool, managers: &[&str]) -> ObservedState {
         ObservedState {
