@@ -2,10 +2,12 @@
 //! where it stops, and the command that shows it on the right machine.
 
 use crate::container_probe::{self, ContainerProbe, Tried};
+use crate::fixes;
 use crate::flow::measure::{self, Peer};
 use crate::flow::trace::{Stop, Trace};
 use crate::problem::{Problem, Step};
 use crate::worker::{Failure, Why};
+use diagnostic::Fix;
 use docker::exec;
 use std::time::Duration;
 
@@ -32,10 +34,9 @@ pub(crate) fn overlay(
         None => String::new(),
     };
     let watch = |node: &str| {
-        format!(
-            "Confirm on {node} while `envdoc cluster exec {a} -- ssh {b} true` runs: `tcpdump -ni any udp \
-                port {port} and src {}`",
-            one.node.address
+        Fix::run(
+            format!("Confirm on {node} while `envdoc cluster exec {a} -- ssh {b} true` runs:"),
+            format!("tcpdump -ni any udp port {port} and src {}", one.node.address),
         )
     };
     match stop {
@@ -51,8 +52,7 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix(format!("Show its iptables rules, on {b}: `{} iptables -L -n -v`", nsenter(b)))
-        .fix(format!("Show its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b))),
+        .fix(rules_in(b)),
         Stop::AtReceiver => Problem::of(
             step,
             b,
@@ -61,12 +61,12 @@ pub(crate) fn overlay(
                     and none reaches its container{reverse}"
             ),
         )
-        .fix(format!("Find the rule that drops it, on {b}: `iptables -L INPUT -n -v; nft list ruleset`"))
+        .fix(fixes::show_rules(format!("Find the rule that drops it, on {b}:"), "INPUT"))
         .fix(watch(b))
-        .fix(format!(
+        .fix(fixes::restart_engine(format!(
             "If no rule drops it, restart the Docker engine on {b}, which sets up its overlay again and \
-                restarts its containers: `systemctl restart docker`"
-        )),
+                restarts its containers:"
+        ))),
         Stop::Rejected(by) => Problem::of(
             step,
             b,
@@ -75,8 +75,8 @@ pub(crate) fn overlay(
                 error{reverse}"
             ),
         )
-        .fix(format!("Find the rule that rejects it, on {b}: `iptables -L INPUT -n -v; nft list ruleset`"))
-        .fix(format!("Confirm on {b}: `tcpdump -ni any icmp or udp port {port}`")),
+        .fix(fixes::show_rules(format!("Find the rule that rejects it, on {b}:"), "INPUT"))
+        .fix(Fix::run(format!("Confirm on {b}:"), format!("tcpdump -ni any icmp or udp port {port}"))),
         Stop::OnTheWay => Problem::of(
             step,
             b,
@@ -85,11 +85,11 @@ pub(crate) fn overlay(
                     {a}, and none reaches the network interface of {b}{reverse}"
             ),
         )
-        .fix(format!(
+        .fix(Fix::manual(format!(
             "Open {port}/udp from {} to {} in the provider's security group and in the firewalls between \
                 them",
             one.node.address, other.node.address
-        ))
+        )))
         .fix(watch(b)),
         Stop::Elsewhere(machine) => Problem::of(
             step,
@@ -99,8 +99,8 @@ pub(crate) fn overlay(
                     packets to {machine}, which is not an address of {b}"
             ),
         )
-        .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
-        .fix(format!("Restart the container by hand, on {b}: `docker restart {b}`")),
+        .fix(fixes::reattach())
+        .fix(fixes::restart_container(format!("Restart the container by hand, on {b}:"), b)),
         Stop::OutsideOverlay => Problem::of(
             step,
             a,
@@ -110,14 +110,18 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix(format!(
-            "Show the route and the interfaces, on {a}: `{0} ip route get {1}; {0} ip address`",
-            nsenter(a),
-            other.address
+        .fix(Fix::safe(
+            format!("Show the route and the interfaces, on {a}:"),
+            &[
+                &format!("{} ip route get {}", nsenter(a), other.address),
+                &format!("{} ip address", nsenter(a)),
+            ],
         ))
-        .fix(format!(
-            "Restart the container on {a}, which sets up its interfaces again and stops what runs in it: \
-            `docker restart {a}`"
+        .fix(fixes::restart_container(
+            format!(
+                "Restart the container on {a}, which sets up its interfaces again and stops what runs in it:"
+            ),
+            a,
         )),
         Stop::NotResolved(machine) => Problem::of(
             step,
@@ -130,8 +134,8 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
-        .fix(format!("Show the ARP entry on {a}: `ip neighbour show {machine}`")),
+        .fix(fixes::reattach())
+        .fix(Fix::run(format!("Show the ARP entry on {a}:"), format!("ip neighbour show {machine}"))),
         Stop::NotSent => Problem::of(
             step,
             a,
@@ -144,17 +148,23 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix(format!(
-            "Check the rules for outgoing packets, on {a}: `iptables -L OUTPUT -n -v; nft list \
-            ruleset`"
-        ))
+        .fix(fixes::show_rules(format!("Check the rules for outgoing packets, on {a}:"), "OUTPUT"))
         .fix(watch(a)),
     }
 }
 
 /// The beginning of a command that a machine runs in the network of its container.
-fn nsenter(node: &str) -> String {
+pub(crate) fn nsenter(node: &str) -> String {
     format!("nsenter --net --target $(docker inspect --format '{{{{.State.Pid}}}}' {node})")
+}
+
+/// Shows the rules of a container's network.
+fn rules_in(node: &str) -> Fix {
+    let command = |rules: &str| format!("{} {rules}", nsenter(node));
+    Fix::safe(
+        format!("Show the rules of that container's network, on {node}:"),
+        &[&command("iptables -L -n -v"), &command("nft list ruleset")],
+    )
 }
 
 /// A connection from `one` to `other` fails, while datagrams arrive both ways: whether it is the SSH server,
@@ -170,14 +180,7 @@ pub(crate) async fn tcp(
     let before = measure::counters(&receiver).await;
     let listened = container_probe::listened(one, other).await;
     let after = measure::counters(&receiver).await;
-    let rules = |problem: Problem| {
-        problem
-            .fix(format!(
-                "Show the rules of that container's network, on {b}: `{} iptables -L -n -v`",
-                nsenter(b)
-            ))
-            .fix(format!("Show its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b)))
-    };
+    let rules = |message: String| Some(Problem::of(step, b, message).fix(rules_in(b)));
     let failure = match listened {
         Ok(()) => {
             return Some(
@@ -190,8 +193,8 @@ pub(crate) async fn tcp(
                         other.address
                     ),
                 )
-                .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
-                .fix(format!("Restart the container on {b}: `docker restart {b}`")),
+                .fix(fixes::read_sshd_log(b))
+                .fix(fixes::restart_container(format!("Restart the container on {b}:"), b)),
             );
         }
         Err(failure) => failure,
@@ -202,28 +205,18 @@ pub(crate) async fn tcp(
     let arrived = before[0].zip(after[0]).and_then(|(before, after)| after.since(&before).tcp_in);
     let (address, to) = (other.address, format!("TCP from {a} to the container of {b}"));
     match (failure.why, arrived) {
-        (Why::Refused, _) => Some(rules(Problem::of(
-            step,
-            b,
-            format!(
-                "{to} ({address}) is rejected, although a program of envdoc listens there and datagrams \
+        (Why::Refused, _) => rules(format!(
+            "{to} ({address}) is rejected, although a program of envdoc listens there and datagrams \
                     arrive: a firewall in the network of that container rejects TCP"
-            ),
-        ))),
-        (_, Some(0)) => Some(rules(Problem::of(
-            step,
-            b,
-            format!(
-                "{to} ({address}) is dropped ({failure}), although datagrams arrive: none of its segments \
+        )),
+        (_, Some(0)) => rules(format!(
+            "{to} ({address}) is dropped ({failure}), although datagrams arrive: none of its segments \
                     reached the container's TCP, so a firewall in the network of that container drops them"
-            ),
-        ))),
+        )),
         (_, Some(_)) => None,
-        (_, None) => Some(rules(Problem::of(
-            step,
-            b,
-            format!("{to} ({address}) fails ({failure}), although datagrams arrive: a firewall drops TCP"),
-        ))),
+        (_, None) => rules(format!(
+            "{to} ({address}) fails ({failure}), although datagrams arrive: a firewall drops TCP"
+        )),
     }
 }
 
@@ -243,15 +236,16 @@ pub(crate) async fn ports(step: Step, one: &ContainerProbe<'_>, failure: &Failur
         name,
         format!("the container of {name} has no free local port for a connection ({failure}){range}"),
     )
-    .fix(format!(
-        "Show the range and what uses the ports: `docker exec {name} sysctl net.ipv4.ip_local_port_range; \
-            {} ss -s`",
-        nsenter(name)
+    .fix(Fix::safe(
+        "Show the range and what uses the ports:",
+        &[
+            &format!("docker exec {name} sysctl net.ipv4.ip_local_port_range"),
+            &format!("{} ss -s", nsenter(name)),
+        ],
     ))
-    .fix(format!(
-        "End the programs that hold them, or widen the range, on {name}: `{} sysctl -w \
-            net.ipv4.ip_local_port_range=\"32768 60999\"`",
-        nsenter(name)
+    .fix(Fix::run(
+        format!("End the programs that hold them, or widen the range, on {name}:"),
+        format!("{} sysctl -w net.ipv4.ip_local_port_range=\"32768 60999\"", nsenter(name)),
     ))
 }
 
@@ -268,11 +262,17 @@ pub(crate) fn conntrack(step: Step, node: &str, (count, most): (u64, u64), dropp
                 drops new connections"
         ),
     )
-    .fix(format!(
-        "Confirm on {node}: `sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max; dmesg \
-            | grep 'table full'`"
+    .fix(Fix::safe(
+        format!("Confirm on {node}:"),
+        &[
+            "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+            "dmesg | grep 'table full'",
+        ],
     ))
-    .fix(format!("Raise the limit on {node}: `sysctl -w net.netfilter.nf_conntrack_max={}`", most * 4))
+    .fix(Fix::run(
+        format!("Raise the limit on {node}:"),
+        format!("sysctl -w net.netfilter.nf_conntrack_max={}", most * 4),
+    ))
 }
 
 /// Whether a connection failed because its own side had no port for it.

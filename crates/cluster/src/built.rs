@@ -8,6 +8,7 @@ use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, Image};
 use super::problem::{Problem, Step};
 use crate::worker::digest::hex;
+use diagnostic::Fix;
 use host::file;
 
 const STEP: Step = Step::Image;
@@ -34,7 +35,7 @@ pub(crate) fn digest(path: &Path) -> Result<String, Problem> {
     let text = file::read(path).map_err(|error| Problem::new(STEP, error.message))?;
     let text = text.ok_or_else(|| {
         Problem::new(STEP, file::missing(path).message)
-            .fix("Correct `build` in cluster.yaml; the path is relative to cluster.yaml")
+            .fix(Fix::manual("Correct `build` in cluster.yaml; the path is relative to cluster.yaml"))
     })?;
     Ok(hex(&Sha256::digest(text.as_bytes())))
 }

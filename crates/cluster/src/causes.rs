@@ -1,5 +1,6 @@
 //! Why containers do not reach each other: what their machines see of each other decides.
 
+use diagnostic::Fix;
 use docker::fan_out;
 
 use super::container_probe::{self, ContainerProbe, Tried};
@@ -15,7 +16,7 @@ use crate::flow::{Counters, PORT_OF_GOSSIP};
 use crate::ssh::unlogged;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
-use crate::{blocked, gossip, resolver};
+use crate::{blocked, fixes, gossip, resolver};
 
 const STEP: Step = Step::Verify;
 const GOSSIP: u16 = PORT_OF_GOSSIP;
@@ -70,8 +71,8 @@ pub async fn causes(
                 STEP,
                 a,
                 format!(
-                    "UDP is blocked from the container of \
-                        {a} to that of {b}: no datagram is answered, but TCP connects"
+                    "UDP is blocked from the container of {a} to that of {b}: no datagram is answered, but \
+                        TCP connects"
                 ),
             )),
             _ => {}
@@ -265,11 +266,13 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
         ),
     };
     Problem::of(STEP, a, format!("{message}. Small messages pass, large ones hang"))
-        .fix(format!(
-            "Set `network: {{ mtu: {bytes} }}` in cluster.yaml and recreate the network: `envdoc \
-            cluster down && envdoc cluster up`"
+        .fix(fixes::recreate(format!(
+            "Set `network: {{ mtu: {bytes} }}` in cluster.yaml and recreate the network:"
+        )))
+        .fix(Fix::run(
+            "Raise the MTU on the path between the machines; show the interfaces on both:",
+            "ip link",
         ))
-        .fix("Raise the MTU on the path between the machines; show the interfaces on both: `ip link`")
 }
 
 /// How well a cause is known.
@@ -335,10 +338,10 @@ fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tri
         a,
         format!("the container of {a} cannot reach the container of {b} ({}): {why}", other.address),
     )
-    .fix(
-        "Check that 2377/tcp, 7946/tcp, 7946/udp and 4789/udp are open between the machines: `envdoc \
-        cluster check`",
-    )
+    .fix(Fix::run(
+        "Check that 2377/tcp, 7946/tcp, 7946/udp and 4789/udp are open between the machines:",
+        "envdoc cluster check",
+    ))
 }
 
 /// The entry that the sender's engine lacks, where packets stop at the receiver and that engine cannot name
@@ -366,10 +369,7 @@ async fn between(
     let (back, reattached) = (observed.back, observed.reattached);
     let (one, other) = (&containers[tried.from], &containers[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
-    let firewall = format!(
-        "`iptables -L -n -v` and `nft list ruleset` on {a} and {b}; also check the provider's \
-            security group"
-    );
+    let open = |ports: &str| fixes::open_ports(ports, &format!("{a} and {b}"));
     // Names alone: what the container's resolver and the engine say of the same name differs, or not.
     let named: Tried;
     let tried = match resolver::fault(plan, one, other, tried).await {
@@ -393,14 +393,12 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "{GOSSIP}/tcp {word} from {a} to {b} ({address}: \
-                        {failure}); the Docker engines cannot exchange container addresses, so the \
-                        containers cannot \
-                        find each other"
+                    "{GOSSIP}/tcp {word} from {a} to {b} ({address}: {failure}); the Docker engines cannot \
+                        exchange container addresses, so the containers cannot find each other"
                 ),
             )
-            .fix(format!("Open 7946/tcp, 7946/udp and 4789/udp between all nodes: {firewall}"))
-            .fix("Resume: `envdoc cluster up`"),
+            .fix(open("7946/tcp, 7946/udp and 4789/udp between all nodes"))
+            .fix(fixes::resume()),
         );
     }
     let back_connects = back.is_some_and(|back| back.connects.is_ok());
@@ -452,22 +450,22 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "the container of {b} accepts no connection from \
-                        {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the \
-                        network is \
-                        not the cause",
+                    "the container of {b} accepts no connection from {a} ({}: {failure}); datagrams arrive \
+                        and the reverse direction connects, so the network is not the cause",
                     other.address
                 ),
             )
-            .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
-            .fix(format!("Restart the container on {b}: `docker restart {b}`")),
+            .fix(fixes::read_sshd_log(b))
+            .fix(fixes::restart_container(format!("Restart the container on {b}:"), b)),
         );
     }
     let alternative = match reattached {
         true => String::new(),
-        false => ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` \
-            reattaches their containers)"
-            .to_owned(),
+        false => {
+            ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` reattaches \
+            their containers)"
+                .to_owned()
+        }
     };
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
@@ -476,13 +474,11 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "UDP is blocked from {a} to {b} \
-                        ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and \
-                        4789/udp \
-                        (VXLAN data)"
+                    "UDP is blocked from {a} to {b} ({address}: {failure}) while TCP passes; the overlay \
+                        needs 7946/udp (gossip) and 4789/udp (VXLAN data)"
                 ),
             )
-            .fix(format!("Open 7946/udp and 4789/udp between all nodes: {firewall}")),
+            .fix(open("7946/udp and 4789/udp between all nodes")),
         ),
         // Where the other way round works, no port is blocked.
         (Ok(()), Err(failure), Ok(())) if failure.why == Why::TimedOut && within.is_none() => Cause::Left(
@@ -490,37 +486,37 @@ async fn between(
                 STEP,
                 a,
                 format!(
-                    "overlay data does not pass \
-                        between {a} and {b}, although its control plane works: names resolve, 2377/tcp \
-                        and 7946/tcp \
-                        are open, UDP on another port passes between {} and {address}. Likely cause: \
-                        4789/udp (VXLAN) \
-                        is blocked in one direction or both{alternative}",
+                    "overlay data does not pass between {a} and {b}, although its control plane works: names \
+                        resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and \
+                        {address}. Likely cause: 4789/udp (VXLAN) is blocked in one direction or \
+                        both{alternative}",
                     one.node.address
                 ),
             )
-            .fix(format!("Open 4789/udp between all nodes in both directions: {firewall}"))
-            .fix(format!(
-                "Check whether VXLAN packets arrive on {b} while `envdoc cluster exec {a} -- ssh \
-                {b} true` runs, then in the other direction: `tcpdump -ni any udp port 4789`"
+            .fix(open("4789/udp between all nodes in both directions"))
+            .fix(Fix::run(
+                format!(
+                    "Check whether VXLAN packets arrive on {b} while `envdoc cluster exec {a} -- ssh {b} \
+                        true` runs, then in the other direction:"
+                ),
+                "tcpdump -ni any udp port 4789",
             ))
-            .fix(
-                "Check whether another VXLAN user (flannel, Calico, VMware NSX) holds the port: `ss \
-                -lnup 'sport = :4789'`",
-            ),
+            .fix(Fix::run(
+                "Check whether another VXLAN user (flannel, Calico, VMware NSX) holds the port:",
+                "ss -lnup 'sport = :4789'",
+            )),
         ),
         (Err(why), _, Ok(())) => Cause::Left(
             Problem::of(
                 STEP,
                 a,
                 format!(
-                    "the container of {a} cannot \
-                        resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
-                        Likely cause: \
-                        7946/udp between {a} and {b} is blocked in one direction or both{alternative}"
+                    "the container of {a} cannot resolve {b} ({why}), although 7946/tcp is open and UDP on \
+                        another port passes. Likely cause: 7946/udp between {a} and {b} is blocked in one \
+                        direction or both{alternative}"
                 ),
             )
-            .fix(format!("Open 7946/udp between all nodes in both directions: {firewall}")),
+            .fix(open("7946/udp between all nodes in both directions")),
         ),
         _ => Cause::Guessed(unexplained(one, other, tried)),
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::not_running::NotRunning;
+use diagnostic::Fix;
 use docker::{Cause, EngineMessage};
 use facts::fleet::Why;
 use serde::{Deserialize, Serialize};
@@ -34,11 +35,13 @@ pub struct UnreadableRecord {
 
 impl UnreadableRecord {
     /// What to do about it; `node` has the record.
-    pub fn fix(&self, node: &str) -> String {
-        format!(
-            "Use the version of envdoc that wrote the record, or remove it, on {node}: `docker volume rm \
-            {}`. Without it envdoc does not find nodes that were removed from cluster.yaml since",
-            self.volume
+    pub fn fix(&self, node: &str) -> Fix {
+        Fix::run(
+            format!(
+                "Use the version of envdoc that wrote the record, or remove it (nodes that were removed from \
+                    cluster.yaml since are not found without it), on {node}:"
+            ),
+            format!("docker volume rm {}", self.volume),
         )
     }
 }
@@ -140,7 +143,7 @@ impl Error {
     }
 
     /// What to do about it, where that is certain; `node` is where it happened.
-    pub fn fix(&self, node: &str) -> Option<String> {
+    pub fn fix(&self, node: &str) -> Option<Fix> {
         match self {
             Error::Record(unreadable) => Some(unreadable.fix(node)),
             _ => None,

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use diagnostic::Fix;
 use docker::engine::Engine;
 use docker::fan_out;
 
+use crate::fixes;
 use crate::flow::gossip::Heard;
 use crate::flow::{Answer, PORT_OF_GOSSIP, Task};
 use crate::plan::{ClusterPlan, Node};
@@ -170,19 +172,19 @@ const PURPOSE: &str = "which Docker engines use to exchange the addresses of con
 fn dropped(by: &str, from: &str, counts: &str) -> Problem {
     let message = format!("{by} drops incoming {PORT_OF_GOSSIP}/udp from {from}, {PURPOSE}: {counts}");
     Problem::of(STEP, by, message)
-        .fix(format!("Find the rule that drops it, on {by}: `iptables -L INPUT -n -v; nft list ruleset`"))
-        .fix("Resume: `envdoc cluster up`")
+        .fix(fixes::show_rules(format!("Find the rule that drops it, on {by}:"), "INPUT"))
+        .fix(fixes::resume())
 }
 
 fn on_the_way(from: &Node, to: &Node, counts: &str) -> Problem {
     let (port, a, b) = (format!("{PORT_OF_GOSSIP}/udp"), &from.name, &to.name);
     let message = format!("{port} from {a} to {b}, {PURPOSE}, is dropped between the machines: {counts}");
     Problem::of(STEP, b, message)
-        .fix(format!(
+        .fix(Fix::manual(format!(
             "Open {port} from {} to {} in the provider's security group and in the firewalls between them",
             from.address, to.address
-        ))
-        .fix(format!("Confirm on {b}: `tcpdump -ni any udp port {PORT_OF_GOSSIP}`"))
+        )))
+        .fix(Fix::run(format!("Confirm on {b}:"), format!("tcpdump -ni any udp port {PORT_OF_GOSSIP}")))
 }
 
 fn names(nodes: &[&Node], of: &[usize]) -> String {

@@ -4,6 +4,7 @@ use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, Image};
 use super::problem::{Problem, Step};
 use crate::worker::bundle;
+use diagnostic::Fix;
 use docker::image::Identity;
 use docker::reference::registry;
 
@@ -71,7 +72,7 @@ pub fn misfits(image: &Identity, observed: &[ObservedState]) -> Vec<Problem> {
             &node.name,
             format!("the image is built for {of_image}, but {} is {machine}", node.name),
         )
-        .fix("Build the image for that platform, or remove the node from cluster.yaml")
+        .fix(Fix::manual("Build the image for that platform, or remove the node from cluster.yaml"))
     };
     observed.iter().filter(misfit).map(problem).collect()
 }
@@ -80,7 +81,7 @@ pub fn misfits(image: &Identity, observed: &[ObservedState]) -> Vec<Problem> {
 pub fn worker_fits(image: &Identity) -> Result<(), Problem> {
     bundle::fits(image.architecture.as_deref().unwrap_or(std::env::consts::ARCH)).map_err(|why| {
         Problem::new(STEP, format!("envdoc's worker cannot run in this image: {why}"))
-            .fix("Run envdoc on a machine with the image's CPU architecture")
+            .fix(Fix::manual("Run envdoc on a machine with the image's CPU architecture"))
     })
 }
 

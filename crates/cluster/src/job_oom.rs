@@ -34,7 +34,7 @@ fn of_node(node: &str, finding: &Finding, ended: &[Ended], first: &FirstFailure)
         _ if whose.is_empty() => Vec::new(),
         Finding::Nothing | Finding::Unread(_) => {
             let message = finding.no_evidence(Some(node)).map(|message| format!("{node}: {whose}{message}"));
-            let state = format!("  Check the engine's state on the machine of {node}: {}", inspect(node));
+            let state = format!("  Check the engine's state on the machine of {node}: `{}`", inspect(node));
             message.into_iter().chain(matches!(finding, Finding::Unread(_)).then_some(state)).collect()
         }
     }

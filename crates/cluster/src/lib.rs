@@ -23,6 +23,7 @@ pub mod container_probe;
 pub mod down;
 pub mod error;
 mod field_labels;
+mod fixes;
 pub mod flow;
 pub mod former;
 #[doc(hidden)]

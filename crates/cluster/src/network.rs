@@ -6,6 +6,8 @@ use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, LABEL};
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
+use crate::fixes;
+use diagnostic::Fix;
 use docker::network::Network;
 
 const STEP: Step = Step::Network;
@@ -58,10 +60,10 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
         (NetworkKind::Host, _) => Ok(Decision::None),
         (NetworkKind::Existing, None) => {
             Err(Problem::new(STEP, format!("no node has a network named {name}"))
-                .fix("List the networks on the first node: `docker network ls`")
-                .fix("Let envdoc create one: set `kind: overlay` in cluster.yaml"))
+                .fix(Fix::run("List the networks on the first node:", "docker network ls"))
+                .fix(Fix::manual("Let envdoc create one: set `kind: overlay` in cluster.yaml")))
         }
-        (NetworkKind::Existing, Some(found)) if !found.attachable && found.scope == "swarm" => {
+        (NetworkKind::Existing, Some(found)) if !found.attachable && found.is_swarm_wide() => {
             Err(Problem::new(
                 STEP,
                 format!(
@@ -69,12 +71,12 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
                         use it"
                 ),
             )
-            .fix(
-                "Recreate it as attachable, or leave `network` out so that envdoc creates its own: \
-                    `docker network create --driver overlay --attachable NAME`",
-            ))
+            .fix(Fix::run(
+                "Recreate it as attachable, or leave `network` out so that envdoc creates its own:",
+                "docker network create --driver overlay --attachable NAME",
+            )))
         }
-        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && observed.len() > 1 => {
+        (NetworkKind::Existing, Some(found)) if !found.is_swarm_wide() && observed.len() > 1 => {
             Err(Problem::new(
                 STEP,
                 format!(
@@ -84,7 +86,7 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
                     observed.len()
                 ),
             )
-            .fix("Name an overlay network in cluster.yaml, or leave `network` out"))
+            .fix(Fix::manual("Name an overlay network in cluster.yaml, or leave `network` out")))
         }
         (NetworkKind::Existing, Some(found)) => Ok(keep(plan, found, Vec::new())),
         (NetworkKind::Overlay, None) => Ok(Decision::Make),
@@ -93,8 +95,8 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
 }
 
 fn keep(plan: &ClusterPlan, found: &Network, notes: Vec<String>) -> Decision {
-    let overlay = found.driver == "overlay";
-    let mtu = overlay
+    let mtu = found
+        .is_overlay()
         .then(|| container_mtu(found.mtu.unwrap_or(DEFAULT_UNDERLAY_MTU), found.encrypted))
         .or(plan.network.mtu);
     Decision::Keep { mtu, notes }
@@ -110,8 +112,8 @@ fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
                 found.driver
             ),
         )
-        .fix("Use it as it is: set `kind: existing` in cluster.yaml")
-        .fix("Choose a different name in cluster.yaml: `network: { name: … }`"));
+        .fix(Fix::manual("Use it as it is: set `kind: existing` in cluster.yaml"))
+        .fix(Fix::manual("Choose a different name in cluster.yaml: `network: { name: … }`")));
     }
     let mut differs = Vec::new();
     let is = container_mtu(found.mtu.unwrap_or(DEFAULT_UNDERLAY_MTU), found.encrypted);
@@ -137,7 +139,7 @@ fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
         return Ok(keep(plan, found, Vec::new()));
     }
     Err(Problem::new(STEP, format!("the network {name} differs from cluster.yaml: {}", differs.join("; ")))
-        .fix("Recreate it (Docker cannot change a network): `envdoc cluster down && envdoc cluster up`"))
+        .fix(fixes::recreate("Recreate it (Docker cannot change a network):")))
 }
 
 /// The network to be made, from the largest packets of the machines' interfaces in bytes.

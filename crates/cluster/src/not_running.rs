@@ -1,7 +1,8 @@
 //! A container in which nothing can be run, in the words of its engine's state.
 
 use crate::oom;
-use docker::container::{self, Found};
+use diagnostic::Fix;
+use docker::container::{self, Found, Status};
 use docker::engine::Engine;
 
 /// When a container was started that never was.
@@ -23,7 +24,7 @@ impl NotRunning {
     /// Asks the engine after something could not be run; `None` where the container runs, or nobody can tell.
     pub async fn find(engine: &Engine, node: &str, container: &str) -> Option<NotRunning> {
         let state = match container::inspect(engine, container).await {
-            Ok(Some(found)) if found.running && found.status == "running" => return None,
+            Ok(Some(found)) if found.running && found.status == Status::Running => return None,
             Ok(Some(found)) => state(&found),
             Ok(None) => "does not exist".to_owned(),
             Err(_) => return None,
@@ -37,9 +38,9 @@ pub fn has_run(found: &Found) -> bool {
     !found.since.is_empty() && found.since != NEVER
 }
 
-/// The command that resumes a paused container.
-pub fn unpause(node: &str, container: &str) -> String {
-    format!("Resume it, on {node}: `docker unpause {container}`")
+/// Resumes a paused container.
+pub fn unpause(node: &str, container: &str) -> Fix {
+    Fix::run(format!("Resume it, on {node}:"), format!("docker unpause {container}"))
 }
 
 /// What a container that does not run did, from its engine's state: exit status, out of memory, the engine's
@@ -52,8 +53,8 @@ pub fn state(found: &Found) -> String {
             false => format!("was never started, because the engine could not start it{error}"),
         };
     }
-    match (found.status.as_str(), found.exit) {
-        ("exited" | "dead", Some(exit)) => {
+    match (found.status, found.exit) {
+        (Status::Exited | Status::Dead, Some(exit)) => {
             format!("exited with status {exit}{}{error}", oom::reported(found))
         }
         (status, _) => format!("is {status}{error}"),
@@ -66,8 +67,8 @@ mod tests {
 
     #[test]
     fn explains_from_engine_state_why_container_is_not_running() {
-        let found = |status: &str, since: &str, exit, error: &str| Found {
-            status: status.to_owned(),
+        let found = |status, since: &str, exit, error: &str| Found {
+            status,
             since: since.to_owned(),
             exit,
             error: error.to_owned(),
@@ -75,17 +76,17 @@ mod tests {
         };
         let denied = "error setting rlimit type 8: operation not permitted";
         assert_eq!(
-            state(&found("created", NEVER, Some(128), denied)),
+            state(&found(Status::Created, NEVER, Some(128), denied)),
             format!("was never started, because the engine could not start it: {denied}")
         );
-        assert_eq!(state(&found("created", NEVER, Some(0), "")), "was created but never started");
+        assert_eq!(state(&found(Status::Created, NEVER, Some(0), "")), "was created but never started");
         let since = "2026-01-01T00:00:00Z";
-        assert_eq!(state(&found("exited", since, Some(137), "")), "exited with status 137");
+        assert_eq!(state(&found(Status::Exited, since, Some(137), "")), "exited with status 137");
         let killed = Found {
             name: "node2".into(),
             out_of_memory: true,
             memory_limit: Some(512 << 20),
-            ..found("exited", since, Some(137), "")
+            ..found(Status::Exited, since, Some(137), "")
         };
         assert_eq!(
             state(&killed),
@@ -93,6 +94,6 @@ mod tests {
              `docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' node2` prints true and the \
              limit)"
         );
-        assert_eq!(state(&found("paused", "2026-01-01T00:00:00Z", None, "")), "is paused");
+        assert_eq!(state(&found(Status::Paused, "2026-01-01T00:00:00Z", None, "")), "is paused");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use diagnostic::Fix;
 use docker::fan_out;
 
 use super::Error;
@@ -69,7 +70,7 @@ fn unseen(node: &Node, why: &Error) -> Problem {
     let message = format!("the Docker engine ({}) failed to answer: {why}", node.engine);
     Problem::of(Step::Connect, &node.name, message)
         .closed(why.is_closed())
-        .fix("Diagnose the engine on that machine: `envdoc check --only docker`")
+        .fix(Fix::run("Diagnose the engine on that machine:", "envdoc check --only docker"))
 }
 
 /// Asks one.
@@ -163,7 +164,7 @@ mod tests {
             UnreadableRecord { label: "envdoc.nodes", volume: "lab-nodes-2".into(), reason: "EOF".into() };
         let problem = unseen(&two_nodes("").nodes[0], &record.into());
         assert!(problem.message.starts_with("cannot read which machines"), "{problem:?}");
-        assert!(problem.fix[0].contains("docker volume rm lab-nodes-2"), "{problem:?}");
+        assert!(problem.fixes[0].commands == ["docker volume rm lab-nodes-2"], "{problem:?}");
         let refused = docker::Error::ConnectionRefused("refused".into());
         let problem = unseen(&two_nodes("").nodes[0], &refused.into());
         assert!(problem.message.contains("failed to answer: refused"), "{problem:?}");

@@ -1,6 +1,8 @@
 //! What went wrong on the way to a cluster: where, what, and what to do.
 
-use diagnostic::render::message_keys;
+use diagnostic::Fix;
+use diagnostic::render::json::FixEntry;
+use diagnostic::render::{fix_keys, message_keys};
 use docker::transport::ConnectCause;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,7 +54,7 @@ impl std::fmt::Display for Step {
 
 /// A fault by its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(transform = message_keys::describe)]
+#[schemars(transform = message_keys::describe, transform = fix_keys::describe)]
 pub struct Problem {
     /// The step that stopped.
     pub step: Step,
@@ -62,8 +64,10 @@ pub struct Problem {
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// What to do, each a sentence or a command.
-    pub fix: Vec<String>,
+    /// What to do, the best first.
+    #[serde(flatten, with = "fix_keys")]
+    #[schemars(!flatten, with = "Vec<FixEntry>")]
+    pub fixes: Vec<Fix>,
     /// Whether an open connection to the node's engine was closed, as by an engine that restarts.
     #[serde(skip)]
     pub(crate) connection_closed: bool,
@@ -79,7 +83,7 @@ impl Problem {
             step,
             node: Some(node.to_owned()),
             message: message.into(),
-            fix: Vec::new(),
+            fixes: Vec::new(),
             connection_closed: false,
             unreached: None,
         }
@@ -91,7 +95,7 @@ impl Problem {
             step,
             node: None,
             message: message.into(),
-            fix: Vec::new(),
+            fixes: Vec::new(),
             connection_closed: false,
             unreached: None,
         }
@@ -104,8 +108,53 @@ impl Problem {
     }
 
     /// Adds what to do.
-    pub fn fix(mut self, fix: impl Into<String>) -> Problem {
-        self.fix.push(fix.into());
+    pub fn fix(mut self, fix: Fix) -> Problem {
+        self.fixes.push(fix);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_problem_has_its_fixes_as_lines_and_with_their_commands() {
+        let problem = Problem::of(Step::Verify, "node2", "its engine lost an entry")
+            .fix(Fix::restarts_service("Restart the engine, on node2:", &["systemctl restart docker"]))
+            .fix(Fix::safe("Show the rules, on node2:", &["iptables -L -n -v", "nft list ruleset"]))
+            .fix(Fix::manual("Choose a different name in cluster.yaml: `network: { name: … }`"));
+        assert_eq!(
+            serde_json::to_value(problem).unwrap(),
+            json!({
+                "step": "verify",
+                "node": "node2",
+                "message": "its engine lost an entry",
+                "says": "its engine lost an entry",
+                "fix": [
+                    "Restart the engine, on node2: `systemctl restart docker`",
+                    "Show the rules, on node2: `iptables -L -n -v; nft list ruleset`",
+                    "Choose a different name in cluster.yaml: `network: { name: … }`",
+                ],
+                "fixes": [
+                    {
+                        "title": "Restart the engine, on node2:",
+                        "commands": ["systemctl restart docker"],
+                        "class": "restarts-service",
+                    },
+                    {
+                        "title": "Show the rules, on node2:",
+                        "commands": ["iptables -L -n -v", "nft list ruleset"],
+                        "class": "safe",
+                    },
+                    {
+                        "title": "Choose a different name in cluster.yaml: `network: { name: … }`",
+                        "commands": [],
+                        "class": "manual",
+                    },
+                ],
+            })
+        );
     }
 }

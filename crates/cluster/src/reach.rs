@@ -6,6 +6,7 @@ use super::hosts_file;
 use super::nodes::{self, Limits};
 use super::plan::{ClusterPlan, Node};
 use super::problem::{Problem, Step};
+use diagnostic::Fix;
 use docker::engine::Engine;
 
 /// The oldest Docker that the lab runs clusters on, and its API version.
@@ -38,11 +39,12 @@ pub async fn connect_to<'p>(
     nodes::side_by_side(nodes.into_iter().zip(opened), limits.width, |(node, opened)| async move {
         let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|blocked| {
             let cause = blocked.cause;
+            let fixes = blocked.fixes.clone();
             let error = blocked.error(&node.engine);
             let from = hosts_file::explanation(node, cause);
             let from = from.map(|why| format!("; {why}")).unwrap_or_default();
             let mut problem = Problem::of(Step::Connect, &node.name, error.message + &from);
-            (problem.fix, problem.unreached) = (error.hints, Some(cause));
+            (problem.fixes, problem.unreached) = (fixes, Some(cause));
             problem
         });
         (node, engine.and_then(|engine| supported(node, engine)))
@@ -58,10 +60,10 @@ fn supported(node: &Node, engine: Engine) -> Result<Engine, Problem> {
         _ => return Ok(engine),
     };
     let message = format!("the engine at {} is {}; it {message}", node.engine, engine.name);
-    Err(Problem::of(Step::Connect, &node.name, message).fix(format!(
+    Err(Problem::of(Step::Connect, &node.name, message).fix(Fix::manual(format!(
         "Install Docker {OLDEST_DOCKER} or newer on {}, and point `engine` in cluster.yaml at its socket",
         node.name
-    )))
+    ))))
 }
 
 /// All of them, or what is wrong with those that cannot be used.

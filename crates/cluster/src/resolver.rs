@@ -1,10 +1,12 @@
 //! A container that does not get from its own resolver what the engine's DNS server knows.
 
 use crate::container_probe::{self, ContainerProbe, Tried};
+use crate::fixes;
 use crate::plan::ClusterPlan;
 use crate::problem::{Problem, Step};
 use crate::request::NetworkKind;
 use crate::worker::Failure;
+use diagnostic::Fix;
 
 const STEP: Step = Step::Verify;
 
@@ -35,11 +37,12 @@ pub(crate) async fn fault(
     let why = answer.map_or_else(|| why.to_string(), |failure| failure.message);
     let message = message(one, other, &engine, &servers, &why);
     let problem = Problem::of(STEP, a, message)
-        .fix(format!(
-            "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
+        .fix(Fix::run(
+            format!("Show the DNS servers of that container, on {a}:"),
+            format!("docker exec {a} cat /etc/resolv.conf"),
         ))
-        .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
-        .fix(format!("Restart that container, which stops everything that runs in it: `docker restart {a}`"));
+        .fix(Fix::run("Point it at the engine's server without a restart:", rewrite(a)))
+        .fix(fixes::restart_container("Restart that container, which stops everything that runs in it:", a));
     Some((problem, engine.is_ok()))
 }
 

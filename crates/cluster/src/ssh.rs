@@ -1,7 +1,9 @@
 //! Why a login from one container to another fails. `docker::transport::ssh::messages` reads what ssh prints.
 
+use diagnostic::Fix;
 use docker::transport::ssh::messages::{Fault, Messages};
 
+use crate::fixes;
 use crate::problem::{Problem, Step};
 
 const STEP: Step = Step::Verify;
@@ -47,25 +49,22 @@ impl LoginError {
 pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
     let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
     if matches!(why, LoginError::HostKey(_)) {
-        return problem.fix(
-            "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
-            up`",
-        );
+        return problem.fix(fixes::recreate("Write host keys and known_hosts again:"));
     }
     if matches!(why, LoginError::KeyPermissions(_)) {
         let message = format!(
             "ssh in the container of {a} rejects its private key because other users can read it: {why}"
         );
         return Problem::of(STEP, a, message)
-            .fix(format!(
-                "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
-                    `docker restart {a}`"
+            .fix(fixes::restart_container(
+                format!("Restart the container on {a}; its entrypoint writes the key again with mode 0600:"),
+                a,
             ))
-            .fix("Check whether the image or `command` changes file modes below /run/envdoc");
+            .fix(Fix::manual("Check whether the image or `command` changes file modes below /run/envdoc"));
     }
     problem
-        .fix(format!("Show where the login fails: `envdoc cluster exec {a} -- ssh -v {b} true`"))
-        .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
+        .fix(Fix::run("Show where the login fails:", format!("envdoc cluster exec {a} -- ssh -v {b} true")))
+        .fix(fixes::read_sshd_log(b))
 }
 
 #[cfg(test)]

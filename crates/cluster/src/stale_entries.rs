@@ -6,7 +6,9 @@ use std::net::IpAddr;
 
 use super::container_probe::{ContainerProbe, Tried};
 use super::problem::{Problem, Step};
+use crate::fixes;
 use crate::worker::{Failure, Why};
+use diagnostic::Fix;
 
 /// What an engine does not have, or has wrong, of another one's container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,16 +94,16 @@ impl StaleEntry {
         let problem = Problem::of(step, a, message);
         match reattached {
             false => problem
-                .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
-                .fix(format!("Restart the container by hand, on {b}: `docker restart {b}`")),
+                .fix(fixes::reattach())
+                .fix(fixes::restart_container(format!("Restart the container by hand, on {b}:"), b)),
             true => problem
-                .fix(format!(
-                    "Restart the Docker engine on {a} (also restarts its containers), which \
-                    fetches all entries again: `systemctl restart docker`"
-                ))
-                .fix(format!(
-                    "If it comes back, check on {a} whether 7946/udp arrives from {b}: `tcpdump \
-                    -ni any udp port 7946`"
+                .fix(fixes::restart_engine(format!(
+                    "Restart the Docker engine on {a} (also restarts its containers), which fetches all \
+                        entries again:"
+                )))
+                .fix(Fix::run(
+                    format!("If it comes back, check on {a} whether 7946/udp arrives from {b}:"),
+                    "tcpdump -ni any udp port 7946",
                 )),
         }
     }

@@ -19,41 +19,49 @@ use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::secrets::{self, Value};
+use diagnostic::Fix;
 use diagnostic::error::Error;
-use docker::container;
+use diagnostic::render::fix_keys;
+use diagnostic::render::json::FixEntry;
+use docker::container::{self, Health};
 use docker::engine::Engine;
 use docker::swarm::{self, Member};
 use docker::transport::ConnectCause;
 use jobs::{FirstNode, of_jobs};
 use node_state::{in_container, in_network, in_swarm};
 
+pub use node_state::{ContainerState, SwarmState};
+
 mod jobs;
 mod node_state;
 
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = fix_keys::describe)]
 pub struct NodeStatus {
     /// The name of the node in cluster.yaml.
     pub node: String,
     /// Its engine's name and version; `None` where it cannot be reached.
     pub engine: Option<String>,
-    /// `ready`, `joining`, `none`, …; `None` where no swarm is wanted.
-    pub swarm: Option<String>,
+    /// How it takes part in the swarm; `None` where no swarm is wanted.
+    pub swarm: Option<SwarmState>,
     /// Whether it has the network.
     pub network: Option<String>,
     /// The id of its image.
     pub image: Option<String>,
-    /// `running`, `exited (1)`, `none`.
-    pub container: Option<String>,
-    /// `healthy`, `starting`, `unhealthy`.
-    pub health: Option<String>,
+    /// `running`, `exited (1)`, `none`, or why nobody can tell.
+    #[schemars(with = "Option<String>")]
+    pub container: Option<ContainerState>,
+    /// What its health checks say.
+    pub health: Option<Health>,
     /// When the container was started last, as RFC 3339.
     pub since: Option<String>,
     /// What differs from the plan, each a sentence.
     pub differs: Vec<String>,
-    /// What to do where the node could not be asked, each a sentence or a command.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fix: Vec<String>,
+    /// What to do, the best first.
+    #[serde(flatten, with = "fix_keys", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(!flatten, with = "Vec<FixEntry>")]
+    pub fixes: Vec<Fix>,
     /// Why its engine cannot be reached, where that is a known cause.
     #[serde(skip)]
     pub(crate) unreached: Option<Option<ConnectCause>>,
@@ -94,7 +102,7 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
             Ok(engine) => observed_state::one(plan, node, engine)
                 .await
                 .map_err(|why| (why.to_string(), why.fix(&node.name).into_iter().collect())),
-            Err(problem) => Err((problem.message.clone(), problem.fix.clone())),
+            Err(problem) => Err((problem.message.clone(), problem.fixes.clone())),
         }
     }))
     .await;
@@ -125,8 +133,10 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 let mut row = of(plan, node, &observed, &members, &wanted);
                 if let Some(Err(why)) = exec {
                     row.differs.push(format!("the engine cannot run a program in the container: {why}"));
-                    row.fix
-                        .push("Check containerd on that node: `systemctl status containerd docker`".into());
+                    row.fixes.push(Fix::run(
+                        "Check containerd on that node:",
+                        "systemctl status containerd docker",
+                    ));
                 }
                 row.engine = engine.ok().map(|engine| engine.name.clone());
                 if let (Some(image), Some(reference)) = (&observed.image, &reference)
@@ -139,10 +149,10 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 }
                 row
             }
-            Err((why, fix)) => NodeStatus {
+            Err((why, fixes)) => NodeStatus {
                 node: node.name.clone(),
                 differs: vec![why],
-                fix,
+                fixes,
                 unreached: engine.err().and_then(|problem| problem.unreached),
                 ..NodeStatus::default()
             },
@@ -192,24 +202,24 @@ async fn gone(former: &Former) -> NodeStatus {
         Ok(engine) => engine,
         Err(why) => {
             row.differs.push(format!("no longer in cluster.yaml; cannot connect to clean it up: {why}"));
-            row.fix.push(format!(
-                "Clean it up when it is reachable: `envdoc cluster up`. Or forget it: `envdoc cluster up \
-                --forget {name}`"
-            ));
+            row.fixes
+                .push(Fix::restarts_service("Clean it up when it is reachable:", &["envdoc cluster up"]));
+            row.fixes.push(Fix::run("Forget it:", format!("envdoc cluster up --forget {name}")));
             return row;
         }
     };
     row.engine = Some(engine.name.clone());
-    row.container = Some(match container::inspect(engine, name).await {
-        Ok(Some(found)) => found.status,
-        Ok(None) => "none".into(),
-        Err(why) => why.to_string(),
-    });
-    row.differs.push(format!(
-        "no longer in cluster.yaml, but its container is {}",
-        row.container.as_deref().unwrap_or("unknown")
+    let state = match container::inspect(engine, name).await {
+        Ok(Some(found)) => ContainerState::from(&found),
+        Ok(None) => ContainerState::None,
+        Err(why) => ContainerState::Unknown(why.to_string()),
+    };
+    row.differs.push(format!("no longer in cluster.yaml, but its container is {state}"));
+    row.container = Some(state);
+    row.fixes.push(Fix::restarts_service(
+        "Remove its container, keys and network attachment:",
+        &["envdoc cluster up"],
     ));
-    row.fix.push("Remove its container, keys and network attachment: `envdoc cluster up`".into());
     row
 }
 

@@ -3,12 +3,18 @@
 
 use std::net::IpAddr;
 
-use docker::swarm::{Machine, Member, State};
+use diagnostic::Fix;
+use docker::swarm::{Member, State};
 
 use super::observed_state::ObservedState;
 use super::plan::Node;
 use super::problem::{Problem, Step};
 use super::record::Recorded;
+
+mod same_engine;
+
+pub use same_engine::namesakes;
+use same_engine::twice;
 
 const STEP: Step = Step::Swarm;
 
@@ -84,13 +90,13 @@ pub fn decide(
                             swarm it does not manage"
                     ),
                 )
-                .fix(
-                    "Join the missing nodes yourself with `docker swarm join`, then use the swarm as it \
-                    is: `envdoc cluster up`",
-                )
-                .fix(format!(
-                    "Remove those members if they are gone for good: `docker node rm {}`",
-                    names.join(" ")
+                .fix(Fix::run(
+                    "Join the missing nodes yourself with `docker swarm join`, then use the swarm as it is:",
+                    "envdoc cluster up",
+                ))
+                .fix(Fix::run(
+                    "Remove those members if they are gone for good:",
+                    format!("docker node rm {}", names.join(" ")),
                 )),
             );
         } else {
@@ -98,56 +104,6 @@ pub fn decide(
         }
     }
     if problems.is_empty() { Ok(decision) } else { Err(problems) }
-}
-
-/// Nodes that are secretly the same engine.
-fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (index, node) in nodes.iter().enumerate() {
-        let id = &node.machine.id;
-        // Machines that were cloned from one image share the id; their host names differ, or where they keep
-        // their images.
-        let is =
-            |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
-        let same =
-            nodes[..index].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
-        if let Some(other) = same {
-            problems.push(
-                Problem::of(
-                    STEP,
-                    &node.name,
-                    format!("{} and {} are the same Docker engine (id {id})", other.name, node.name),
-                )
-                .fix("Give each node its own engine in cluster.yaml")
-                .fix(
-                    "If they are two machines cloned from one image, change one of them: set its \
-                        host name (`hostnamectl set-hostname NAME`), delete engine-id below the data-root \
-                        (older engines: /etc/docker/key.json) and restart Docker: `systemctl restart \
-                        docker`",
-                ),
-            );
-        }
-    }
-    problems
-}
-
-/// Nodes whose machines have the same host name: no fault here, but confusing elsewhere.
-pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for (index, node) in nodes.iter().enumerate() {
-        let name = &node.machine.hostname;
-        if let Some(other) =
-            nodes[..index].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
-        {
-            notes.push(format!(
-                "{} and {} have the same host name, {name}; `docker node ls` shows both alike (containers \
-                    keep their own names). Rename one with `hostnamectl set-hostname NAME` and restart its \
-                    Docker engine",
-                other.name, node.name
-            ));
-        }
-    }
-    notes
 }
 
 /// Whether an engine is starting a swarm, not joining one.
@@ -169,11 +125,11 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
                 swarm.managers.join(", ")
             ),
         )
-        .fix(
-            "Put the manager first under `nodes`, or promote this node on the manager: `docker node \
-            promote NODE`",
-        )
-        .fix("Use a machine that is in no swarm as the first node")),
+        .fix(Fix::run(
+            "Put the manager first under `nodes`, or promote this node on the manager:",
+            "docker node promote NODE",
+        ))
+        .fix(Fix::manual("Use a machine that is in no swarm as the first node"))),
         State::Pending => Err(Problem::of(
             STEP,
             &leader.name,
@@ -184,15 +140,17 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
                 }
             },
         )
-        .fix("Wait until it is done, then run again: `docker info --format '{{json .Swarm}}'`")),
+        .fix(Fix::run("Wait until it is done, then run again:", "docker info --format '{{json .Swarm}}'"))),
         State::Locked => Err(locked(leader)),
         State::Error => Err(unwell(leader)),
     }
 }
 
 fn locked(node: &ObservedState) -> Problem {
-    Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name))
-        .fix("Unlock it with the key that `docker swarm unlock-key` printed: `docker swarm unlock`")
+    Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name)).fix(Fix::run(
+        "Unlock it with the key that `docker swarm unlock-key` printed:",
+        "docker swarm unlock",
+    ))
 }
 
 fn unwell(node: &ObservedState) -> Problem {
@@ -201,8 +159,8 @@ fn unwell(node: &ObservedState) -> Problem {
         &node.name,
         format!("the swarm on {} reports an error: {}", node.name, node.machine.swarm.error),
     )
-    .fix("Read the engine's log: `journalctl -u docker`")
-    .fix("Fix the cause; envdoc leaves this swarm alone because its state may be the only copy")
+    .fix(Fix::run("Read the engine's log:", "journalctl -u docker"))
+    .fix(Fix::manual("Fix the cause; envdoc leaves this swarm alone because its state may be the only copy"))
 }
 
 fn following(
@@ -226,8 +184,13 @@ fn following(
                 node.name
             ),
         )
-        .fix("Put that swarm's manager first under `nodes`, or remove the node from cluster.yaml")
-        .fix("Leave its swarm, if nothing on that node needs it (`docker ps`): `docker swarm leave`")
+        .fix(Fix::manual(
+            "Put that swarm's manager first under `nodes`, or remove the node from cluster.yaml",
+        ))
+        .fix(Fix::restarts_service(
+            "Leave its swarm, if nothing on that node needs it (`docker ps`):",
+            &["docker swarm leave"],
+        ))
     };
     let ours = swarm
         .managers
@@ -268,18 +231,25 @@ pub fn moved(
             other nodes send its containers' traffic to the old address",
         listed.join(", ")
     );
-    let problem = Problem::of(step, name, message).fix(format!(
-        "Show it, on {name}: `docker info --format '{{{{.Swarm.NodeAddr}}}}'; ip -brief address`"
+    let problem = Problem::of(step, name, message).fix(Fix::safe(
+        format!("Show it, on {name}:"),
+        &["docker info --format '{{.Swarm.NodeAddr}}'", "ip -brief address"],
     ));
     Some(match leader {
         Some(leader) => problem
-            .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave`"))
-            .fix(format!("Remove its old entry, on {leader}: `docker node rm --force {hostname}`"))
-            .fix("Join it with its new address: `envdoc cluster up`"),
-        None => problem.fix(
-            "Make the swarm again with the new address: `envdoc cluster down --leave-swarm && envdoc cluster \
-                up`",
-        ),
+            .fix(Fix::restarts_service(
+                format!("Take {name} out of the swarm, on {name}:"),
+                &["docker swarm leave"],
+            ))
+            .fix(Fix::run(
+                format!("Remove its old entry, on {leader}:"),
+                format!("docker node rm --force {hostname}"),
+            ))
+            .fix(Fix::run("Join it with its new address:", "envdoc cluster up")),
+        None => problem.fix(Fix::restarts_service(
+            "Make the swarm again with the new address:",
+            &["envdoc cluster down --leave-swarm && envdoc cluster up"],
+        )),
     })
 }
 
@@ -300,7 +270,7 @@ pub fn other_address(observed: &ObservedState) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docker::swarm::Membership;
+    use docker::swarm::{Machine, Membership};
 
     fn node(number: usize, state: State, id: &str, manager: bool, managers: &[&str]) -> ObservedState {
         ObservedState {
@@ -405,7 +375,7 @@ mod tests {
                     [node(1, one, id, manager, OURS), node(2, other, "x", manager, &["10.9.9.9:2377"])];
                 let members = [member("a", "host1", true), member("z", "stranger", true)];
                 let Err(problems) = decide(&nodes, &members, &[]) else { continue };
-                let fixes: Vec<_> = problems.iter().flat_map(|problem| &problem.fix).collect();
+                let fixes: Vec<_> = problems.iter().flat_map(|problem| &problem.fixes).collect();
                 assert!(!format!("{fixes:?}").contains("--force"), "{fixes:?}");
             }
         }
@@ -431,7 +401,10 @@ mod tests {
         // Nothing is known of the machine.
         assert_eq!(moved(&[]), None);
         let problem = moved(&[address(9)]).unwrap();
-        assert!(problem.fix[2].contains("on node1: `docker node rm --force host2`"), "{:?}", problem.fix);
+        assert_eq!(
+            problem.fixes[2].to_string(),
+            "Remove its old entry, on node1: `docker node rm --force host2`"
+        );
         assert!(problem.message.contains("the address 10.0.18.2 for node2, which"), "{}", problem.message);
         assert!(problem.message.contains("it has 10.0.18.9"), "{}", problem.message);
         let mut observed = super::tests::node(2, State::Active, "b", false, &[]);

@@ -5,6 +5,7 @@ use super::problem::{Problem, Step};
 use super::reach::NodeAccess;
 use super::request::ClusterRequest;
 use super::validate::validate;
+use diagnostic::Fix;
 use diagnostic::layout::Layout;
 use docker::transport::ConnectCause;
 use docker::transport::ssh::messages::Fault;
@@ -27,7 +28,7 @@ pub(crate) fn six_nodes() -> Vec<NodeAccess> {
         let message = format!("the engine at ssh://10.0.0.{number} cannot be used: ssh: {why}");
         let mut problem = Problem::of(Step::Connect, &format!("node{number}"), message);
         problem.unreached = Some(Some(ConnectCause::Ssh(cause)));
-        access(number, Some(problem.fix(format!("do something about node{number}"))))
+        access(number, Some(problem.fix(Fix::manual(format!("do something about node{number}")))))
     };
     (1..=6).map(node).collect()
 }

@@ -6,6 +6,7 @@
 
 pub mod error;
 mod finding;
+mod fix;
 pub mod layout;
 mod missing;
 pub mod render;
@@ -21,7 +22,8 @@ pub mod visible;
 pub mod words;
 pub mod yaml;
 
-pub use finding::{Diagnostic, Edit, Fix, FixClass, Position, Severity, Subject};
+pub use finding::{Diagnostic, Severity, Subject};
+pub use fix::{Edit, Fix, FixClass, Position};
 pub use missing::{Missing, MissingKind, Unavailable};
 pub use status::Status;
 pub use verdict::{Judged, Verdict};

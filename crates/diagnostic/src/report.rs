@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::rule::{Group, Rule};
-use crate::{Severity, Subject, Verdict};
+use crate::{Fix, Severity, Subject, Verdict};
 
 /// The results of one command.
 #[derive(Debug, Clone)]
@@ -43,6 +43,8 @@ pub enum Body {
     Lines(Vec<String>),
     /// Points, one sentence or more each.
     List(Vec<String>),
+    /// What to do, the best first.
+    Fixes(Vec<Fix>),
     /// A drawing as an `<svg>` element, made by envdoc and escaped; only HTML shows it.
     Svg(String),
 }
@@ -74,6 +76,7 @@ impl Section {
         let empty = match &body {
             Body::Table { rows, .. } => rows.is_empty(),
             Body::Lines(lines) | Body::List(lines) => lines.is_empty(),
+            Body::Fixes(fixes) => fixes.is_empty(),
             Body::Svg(svg) => svg.is_empty(),
         };
         (!empty).then(|| Section { heading: heading.into(), body })

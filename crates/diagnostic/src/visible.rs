@@ -119,6 +119,13 @@ fn escaped(text: &str, shown: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A text whose length is bounded, whatever it quotes.
+pub(crate) fn short(text: impl Into<String>) -> String {
+    let text = text.into();
+    let short = shortened(&text);
+    if let Cow::Owned(short) = short { short } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use super::transport::{self, ConnectCause, ConnectError, Transport};
 use crate::bollard_request::fix_request;
 use crate::bounded;
 use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError, Waited};
+use diagnostic::Fix;
 use diagnostic::error::Error;
 
 /// The longest that connecting may take.
@@ -148,21 +149,24 @@ pub(super) async fn optional<T>(
 fn unreachable(why: &EngineError) -> ConnectError {
     let error = ConnectError::new(why);
     match (why, why.cause()) {
-        (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => error
-            .caused_by(ConnectCause::Denied)
-            .hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`"),
-        (_, Cause::TlsRequired) => error.hint(
+        (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
+            error.caused_by(ConnectCause::Denied).fix(Fix::run(
+                "Run with sudo, or add your user to the docker group:",
+                "envdoc check --only docker",
+            ))
+        }
+        (_, Cause::TlsRequired) => error.fix(Fix::manual(
             "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
                 of ca.pem, cert.pem and key.pem",
-        ),
+        )),
         (EngineError::TimedOut { what: Waited::EngineVersion, .. }, _) => {
-            error.caused_by(ConnectCause::NoAnswer).hint(
-                "containerd likely hangs. Check it on that machine: `systemctl status containerd; journalctl \
-                 -u containerd`; then restart it: `systemctl restart containerd`",
-            )
+            error.caused_by(ConnectCause::NoAnswer).fix(Fix::restarts_service(
+                "containerd likely hangs. Check it on that machine, then restart it:",
+                &["systemctl status containerd", "journalctl -u containerd", "systemctl restart containerd"],
+            ))
         }
         _ => {
-            let error = error.hint("Find the cause: `envdoc check --only docker`");
+            let error = error.fix(Fix::run("Find the cause:", "envdoc check --only docker"));
             match why {
                 EngineError::TimedOut { .. } => error.caused_by(ConnectCause::NoAnswer),
                 EngineError::ConnectionRefused(_) => error.caused_by(ConnectCause::Refused),

@@ -37,14 +37,14 @@ pub fn build_output(text: &str) {
     });
 }
 
-/// The message and the hints of the error for what ssh left when it ended: its own messages, its standard
+/// The message and the fixes of the error for what ssh left when it ended: its own messages, its standard
 /// error, and what the login shell printed, with an empty line between two of them.
 pub fn ssh_ended(status: i32, text: &str) -> Vec<String> {
     let Ok(address) = SshAddress::parse("ssh://user@gpu1:22") else { return Vec::new() };
     let parts: Vec<&str> = text.splitn(3, "\n\n").collect();
     let part = |index: usize| parts.get(index).copied().unwrap_or_default();
     let error = ssh::why_ended(&address, Some(status), [part(0), part(1), part(2)]);
-    [error.message].into_iter().chain(error.hints).collect()
+    [error.message].into_iter().chain(error.fixes.iter().map(diagnostic::Fix::to_string)).collect()
 }
 
 /// The address of the token server that a registry names, where it may get a login.

@@ -12,6 +12,9 @@ use crate::error::Error;
 /// The engine's name for the largest packet of a bridge or an overlay.
 const MTU_OPTION: &str = "com.docker.network.driver.mtu";
 
+/// The engine's name for the driver of networks that span machines.
+const OVERLAY: &str = "overlay";
+
 /// A network as an engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Network {
@@ -35,6 +38,23 @@ pub struct Network {
     pub labels: BTreeMap<String, String>,
     /// The names of the containers on it, on this engine.
     pub containers: Vec<String>,
+}
+
+impl Network {
+    /// Whether it spans the machines of a swarm with the engine's own VXLAN driver.
+    pub fn is_overlay(&self) -> bool {
+        self.driver == OVERLAY
+    }
+
+    /// Whether all machines of a swarm have it.
+    pub fn is_swarm_wide(&self) -> bool {
+        is_swarm_wide(&self.scope)
+    }
+}
+
+/// Whether the scope of a network is the swarm.
+pub(crate) fn is_swarm_wide(scope: &str) -> bool {
+    scope == "swarm"
 }
 
 /// A network by its name; `None` where the engine has none.
@@ -105,7 +125,7 @@ pub fn create<'a>(manager: &'a Engine, network: &'a Network) -> BoxFuture<'a, Re
         let pools: Vec<_> = pools.collect();
         let request = NetworkCreateRequest {
             name: network.name.clone(),
-            driver: Some("overlay".into()),
+            driver: Some(OVERLAY.into()),
             attachable: Some(true),
             options: Some(options),
             ipam: (!pools.is_empty()).then(|| Ipam { config: Some(pools), ..Default::default() }),

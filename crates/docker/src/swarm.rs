@@ -12,6 +12,7 @@ use bollard::query_parameters::{
 
 use super::engine::{Engine, answered, within};
 use crate::error::{Cause, EngineMessage, Error};
+use crate::network;
 
 /// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up
 /// waiting for a join after 20 s, and goes on with it.
@@ -190,7 +191,7 @@ pub fn contents<'a>(manager: &'a Engine) -> BoxFuture<'a, Result<Contents, Error
         let volumes = volumes?.volumes.unwrap_or_default().into_iter();
         let name = |name: Option<String>, id: Option<String>| name.or(id).unwrap_or_default();
         let swarm_wide = |network: &bollard::models::Network| {
-            network.scope.as_deref() == Some("swarm") && network.ingress != Some(true)
+            network.scope.as_deref().is_some_and(network::is_swarm_wide) && network.ingress != Some(true)
         };
         Ok(Contents {
             services: services.map(|one| name(one.spec.and_then(|spec| spec.name), one.id)).collect(),

@@ -8,6 +8,7 @@ use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::progress::Progress;
 use ::cluster::report::up::{SCHEMA, WorkReport, WorkStatus, rest};
 use ::cluster::{down, kept, reach};
+use diagnostic::Fix;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::engine::Engine;
@@ -75,7 +76,10 @@ impl Args {
             let mut access = reach::access(&reached);
             for problem in access.iter_mut().filter_map(|one| one.problem.as_mut()) {
                 problem.message = format!("nothing was removed here: {}", problem.message);
-                problem.fix.push("run `envdoc cluster down` again when the node is reachable".into());
+                problem.fixes.push(Fix::restarts_service(
+                    "Run it again when the node is reachable:",
+                    &["envdoc cluster down"],
+                ));
                 downed.problems.push(problem.clone());
             }
             Some(WorkReport {

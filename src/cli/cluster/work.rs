@@ -112,7 +112,7 @@ pub(in crate::cli) fn lock_notice(notice: Notice<'_>) {
 
 /// The error of a run that another one keeps from starting.
 pub(in crate::cli) fn lock_refused(why: &lock::Error) -> Error {
-    Error::new(Kind::Engine, why.to_string()).hint(why.hint())
+    Error::new(Kind::Engine, why.to_string()).hint(why.fix().to_string())
 }
 
 pub(super) fn layout() -> Layout {

@@ -43,7 +43,7 @@ SIZES=8,64M smoke_names "a rank beyond the memory limit" failed bandwidth \
     "node2: the kernel's OOM killer killed 1 process in container node2 \(oom_kill in /sys/fs/cgroup/.* went from 0 to 1\); (the container reached its memory limit of|the memory limit of the container is) 60 MiB"
 check_that "beyond the limit: the command that confirms it" \
     grep -qF "docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' node2" < <(fixes)
-counter=$(grep -oE 'docker exec node2 cat [^`]*' < <(fixes))
+counter=$(grep -oE 'docker exec node2 cat [^;`]*' < <(fixes))
 # shellcheck disable=SC2086
 check_that "beyond the limit: that command shows the counter" grep -qE '^oom_kill [1-9]' < <(docker_on node2 ${counter#docker })
 limit 4g

@@ -14,6 +14,7 @@ use super::bootstrap::{Parcel, deploy_worker};
 use super::nodes::{Limits, Location, Node, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
+use diagnostic::Fix;
 use diagnostic::error::Error;
 use docker::transport::ConnectCause;
 use facts::fleet::{Fleet, Member, Port};
@@ -71,7 +72,7 @@ pub struct NodeResults {
     /// Why the machine itself was not looked at, if it was not.
     pub closed: Option<String>,
     /// What to do about that.
-    pub hints: Vec<String>,
+    pub fixes: Vec<Fix>,
     /// The kind of reason for which there is no connection, where it is a known one.
     pub cause: Option<ConnectCause>,
     /// Every check.
@@ -207,7 +208,7 @@ fn result(
             (Location::Here | Location::There(_), Ok(_)) => Access::Inspected,
         },
         closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
-        hints: blocked.map(|blocked| blocked.hints.clone()).unwrap_or_default(),
+        fixes: blocked.map(|blocked| blocked.fixes.clone()).unwrap_or_default(),
         cause: blocked.and_then(|blocked| blocked.cause),
         results: judge::judge(checks, &gathered.member.facts),
         seconds: (node.took + gathered.took).as_secs_f64(),

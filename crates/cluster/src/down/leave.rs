@@ -9,6 +9,7 @@ use crate::join_marker;
 use crate::plan::{ClusterPlan, LABEL, Node};
 use crate::problem::{Problem, Step};
 use crate::progress::{Outcome, Progress};
+use diagnostic::Fix;
 use docker::engine::Engine;
 use docker::swarm::{self, Contents, Machine, Member, State};
 
@@ -69,17 +70,18 @@ impl Kept {
             | Kept::Unknown { manager, .. } => Problem::of(STEP, manager, self.to_string()),
         };
         match self {
-            Kept::NotCreated { .. } => problem.fix(
-                "Keep the swarm, or end it yourself if nothing needs it: `docker node ls; docker service \
-                    ls; docker network ls --filter scope=swarm`",
-            ),
-            Kept::InUse { .. } => problem.fix(
-                "Keep the swarm, or remove what it holds, then run again: `envdoc cluster down \
-                    --leave-swarm`",
-            ),
-            Kept::Unknown { .. } => {
-                problem.fix("Check the swarm on the first node: `docker info --format '{{json .Swarm}}'`")
-            }
+            Kept::NotCreated { .. } => problem.fix(Fix::safe(
+                "Keep the swarm, or end it yourself if nothing needs it:",
+                &["docker node ls", "docker service ls", "docker network ls --filter scope=swarm"],
+            )),
+            Kept::InUse { .. } => problem.fix(Fix::restarts_service(
+                "Keep the swarm, or remove what it holds, then run again:",
+                &["envdoc cluster down --leave-swarm"],
+            )),
+            Kept::Unknown { .. } => problem.fix(Fix::run(
+                "Check the swarm on the first node:",
+                "docker info --format '{{json .Swarm}}'",
+            )),
         }
     }
 }

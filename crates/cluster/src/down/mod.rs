@@ -5,6 +5,7 @@ pub(crate) mod removed;
 
 use std::time::Duration;
 
+use diagnostic::Fix;
 use docker::fan_out;
 
 use crate::Error;
@@ -61,10 +62,9 @@ pub async fn former(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> (Vec<Form
 /// The problem of a node whose record of former nodes could not be read.
 fn not_recorded(plan: &ClusterPlan, node: &Node, why: &Error) -> Problem {
     let message = format!("nodes that were removed from cluster.yaml could not be looked up: {why}");
-    Problem::of(Step::Removed, &node.name, message).closed(why.is_closed()).fix(format!(
-        "If cluster.yaml had other nodes before, remove what `docker ps -a --filter label={LABEL}={}` shows \
-        on their machines",
-        plan.name
+    Problem::of(Step::Removed, &node.name, message).closed(why.is_closed()).fix(Fix::run(
+        "If cluster.yaml had other nodes before, remove what this shows on their machines:",
+        format!("docker ps -a --filter label={LABEL}={}", plan.name),
     ))
 }
 
@@ -73,9 +73,9 @@ pub fn not_cleaned(plan: &ClusterPlan, former: &Former) -> Option<Problem> {
     let why = former.engine.as_ref().err()?;
     let name = &former.recorded.name;
     let message = format!("it is no longer in cluster.yaml, and nothing was removed there: {why}");
-    Some(Problem::of(Step::Connect, name, message).fix(format!(
-        "Remove its container and settings on that machine: `docker rm -f {name}; docker volume rm {}`",
-        plan.settings_volume
+    Some(Problem::of(Step::Connect, name, message).fix(Fix::restarts_service(
+        "Remove its container and settings on that machine:",
+        &[&format!("docker rm -f {name}"), &format!("docker volume rm {}", plan.settings_volume)],
     )))
 }
 
@@ -131,7 +131,10 @@ impl Downed {
 
     pub(crate) fn failed(&mut self, progress: &Progress, step: Step, node: &str, why: impl ToString) {
         self.done(progress, step, node, "not removed", Outcome::Failed);
-        self.problems.push(Problem::of(step, node, why.to_string()).fix("Resume: `envdoc cluster down`"));
+        self.problems.push(
+            Problem::of(step, node, why.to_string())
+                .fix(Fix::restarts_service("Resume:", &["envdoc cluster down"])),
+        );
     }
 }
 
@@ -198,7 +201,7 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
         };
         if found.labels.get(LABEL) != Some(&plan.name) {
             // A worker that has forgotten the labels has the network only as long as a container uses it.
-            if found.driver == "overlay" && node.index > 0 {
+            if found.is_overlay() && node.index > 0 {
                 continue;
             }
             downed.notes.push(format!(
@@ -254,6 +257,6 @@ mod tests {
         };
         let problem = not_recorded(&plan, &plan.nodes[0], &record.into());
         assert!(problem.message.contains("volume two-node-nodes-2"), "{problem:?}");
-        assert!(problem.fix[0].contains("=two-node`"), "{problem:?}");
+        assert!(problem.fixes[0].commands[0].ends_with("=two-node"), "{problem:?}");
     }
 }

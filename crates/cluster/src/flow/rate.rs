@@ -2,6 +2,7 @@
 
 use crate::problem::{Problem, Step};
 use crate::worker::Failure;
+use diagnostic::Fix;
 
 /// From this part of lost packets on, TCP stalls for seconds at a time: nothing after it can be
 /// measured.
@@ -165,21 +166,24 @@ pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> 
 }
 
 /// Where to look for the loss between nodes: of the worst way.
-pub fn loss_fixes(ways: &[Way], names: &[String]) -> Vec<String> {
+pub fn loss_fixes(ways: &[Way], names: &[String]) -> Vec<Fix> {
     let worst = ways.iter().filter(|way| !way.is_blocked()).max_by(|a, b| a.rate().total_cmp(&b.rate()));
     let Some((from, to)) = worst.map(|way| (&names[way.from], &names[way.to])) else { return Vec::new() };
     vec![
-        format!(
-            "Read the error and drop counters, first on {to}, then on {from} (possible causes: bad cable, \
-                duplex mismatch, full switch buffer): `ip -s link; ethtool -S INTERFACE`"
+        Fix::safe(
+            format!(
+                "Read the error and drop counters, first on {to}, then on {from} (possible causes: bad \
+                    cable, duplex mismatch, full switch buffer):"
+            ),
+            &["ip -s link", "ethtool -S INTERFACE"],
         ),
-        format!(
-            "Check for rules that drop at random or limit a rate, on {to} and {from}: `iptables -L -n -v; \
-                nft list ruleset; tc -s qdisc`"
+        Fix::safe(
+            format!("Check for rules that drop at random or limit a rate, on {to} and {from}:"),
+            &["iptables -L -n -v", "nft list ruleset", "tc -s qdisc"],
         ),
-        format!(
-            "Measure the loss between the machines, without the containers, on {from}: `ping -c 500 -i \
-                0.01 {to}`"
+        Fix::run(
+            format!("Measure the loss between the machines, without the containers, on {from}:"),
+            format!("ping -c 500 -i 0.01 {to}"),
         ),
     ]
 }

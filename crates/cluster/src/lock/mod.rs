@@ -19,6 +19,7 @@ pub use holder::{Access, Holder, run_id};
 
 use super::plan::ClusterPlan;
 use super::problem::{Problem, Step};
+use diagnostic::Fix;
 use docker::engine::Engine;
 use docker::{swarm, volume};
 
@@ -39,23 +40,29 @@ impl Error {
     /// For the report.
     pub fn problem(&self) -> Problem {
         let problem = Problem::new(Step::Lock, self.to_string());
-        problem.fix(self.hint())
+        problem.fix(self.fix())
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> String {
+    pub fn fix(&self) -> Fix {
         match self {
-            Error::Held(holder) => format!(
-                "Wait until it has ended, or stop it on {} (`kill -INT {}`); a lock whose holder was killed \
-                 expires after {EXPIRY_SECONDS} s: `envdoc cluster status`",
-                holder.hostname, holder.process
+            Error::Held(holder) => Fix::run(
+                format!(
+                    "Wait until it has ended, or stop it on {} (`kill -INT {}`); a lock whose holder was \
+                        killed expires after {EXPIRY_SECONDS} s:",
+                    holder.hostname, holder.process
+                ),
+                "envdoc cluster status",
             ),
-            Error::Unreadable(lock) => format!(
-                "Wait until that run has ended: a lock without a sign of life expires after {EXPIRY_SECONDS} \
-                 s. If no envdoc uses the cluster, remove the lock on the first node: `docker volume rm {}`",
-                lock.volume
+            Error::Unreadable(lock) => Fix::run(
+                format!(
+                    "Wait until that run has ended: a lock without a sign of life expires after \
+                        {EXPIRY_SECONDS} s. If no envdoc uses the cluster, remove the lock on the first \
+                        node:"
+                ),
+                format!("docker volume rm {}", lock.volume),
             ),
-            Error::Engine(_) => "Check the engine of the first node: `docker info`".into(),
+            Error::Engine(_) => Fix::run("Check the engine of the first node:", "docker info"),
         }
     }
 }
@@ -325,7 +332,7 @@ mod tests {
             assert!(held.has(&lock), "{label:?}: {held:?}");
             let error = Error::from(Obstacle::Unknown(held.unreadable[0].clone()));
             assert!(error.to_string().starts_with("an unknown run (cannot read the label"), "{error}");
-            assert!(error.hint().contains("docker volume rm lab-lock-x1-0"), "{}", error.hint());
+            assert_eq!(error.fix().commands, ["docker volume rm lab-lock-x1-0"]);
             // Nobody knows its age: held.
             assert!(alive(&[lock.clone()], None).has(&lock));
             assert!(!alive(&[lock.clone()], Some("2026-11-23T10:01:01Z")).has(&lock));

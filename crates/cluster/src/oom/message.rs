@@ -1,6 +1,7 @@
 //! OOM kills in words.
 
 use super::{Evidence, Finding, Kill, Limit, Unread};
+use diagnostic::Fix;
 use diagnostic::units::memory;
 use docker::container::Found;
 
@@ -67,48 +68,50 @@ impl Kill {
     }
 
     /// The commands that confirm it, and what to do.
-    pub fn fixes(&self, container: Option<&str>) -> Vec<String> {
-        let kernel = "`sudo dmesg -T | grep -i 'killed process'` names the processes";
+    pub fn fixes(&self, container: Option<&str>) -> Vec<Fix> {
+        let kernel = "sudo dmesg -T | grep -i 'killed process'".to_owned();
         let counter = match &self.evidence {
-            Evidence::Counter { file, .. } => Some(file.as_str()),
+            Evidence::Counter { file, .. } => Some(format!("cat {file}")),
             Evidence::Engine => None,
         };
         let Some(name) = container else {
-            let counter = counter.map_or(String::new(), |file| format!("`cat {file}`; "));
+            let commands: Vec<String> = counter.into_iter().chain([kernel]).collect();
             return vec![
-                format!("Confirm the OOM kill: {counter}{kernel}"),
-                "Use fewer ranks or smaller sizes, or raise the memory limit of the cgroup".to_owned(),
+                Fix {
+                    commands,
+                    ..Fix::safe("Confirm the OOM kill; the kernel log names the processes:", &[])
+                },
+                Fix::manual("Use fewer ranks or smaller sizes, or raise the memory limit of the cgroup"),
             ];
         };
-        let counter = counter.map_or(String::new(), |file| format!("`docker exec {name} cat {file}`; "));
-        let raise = match self.limit {
-            Limit::Bytes(_) => format!(
-                "Raise the memory limit on the machine of {name} (`docker update --memory SIZE --memory-swap \
-                 SIZE {name}`), or reduce what its processes need (batch size, data loader workers)"
-            ),
-            Limit::Unlimited | Limit::Unknown => format!(
-                "Free memory on the machine of {name}, or reduce what its processes need (batch size, data \
-                 loader workers)"
-            ),
-        };
+        let counter = counter.map(|cat| format!("docker exec {name} {cat}"));
         let confirm = format!(
-            "Confirm the OOM kill on the machine of {name}: {counter}{}{}; {kernel}",
-            inspect(name),
+            "Confirm the OOM kill on the machine of {name}; the kernel log names the processes{}:",
             match self.evidence {
                 Evidence::Counter { .. } => {
-                    " (the limit in bytes; engines set OOMKilled for the container's first process, and for \
-                     others only in part)"
+                    " (engines set OOMKilled for the container's first process, and for others only in part)"
                 }
                 Evidence::Engine => "",
             }
         );
-        vec![confirm, raise]
+        let commands = counter.into_iter().chain([inspect(name), kernel]).collect();
+        let needs = "reduce what its processes need (batch size, data loader workers)";
+        let raise = match self.limit {
+            Limit::Bytes(_) => Fix::run(
+                format!("Raise the memory limit on the machine of {name}, or {needs}:"),
+                format!("docker update --memory SIZE --memory-swap SIZE {name}"),
+            ),
+            Limit::Unlimited | Limit::Unknown => {
+                Fix::manual(format!("Free memory on the machine of {name}, or {needs}"))
+            }
+        };
+        vec![Fix { commands, ..Fix::safe(confirm, &[]) }, raise]
     }
 }
 
 /// The command that shows the engine's word and the limit in bytes.
 pub(crate) fn inspect(name: &str) -> String {
-    format!("`docker inspect -f '{{{{.State.OOMKilled}}}} {{{{.HostConfig.Memory}}}}' {name}`")
+    format!("docker inspect -f '{{{{.State.OOMKilled}}}} {{{{.HostConfig.Memory}}}}' {name}")
 }
 
 /// Of a container that the engine reports an OOM kill of: an addition to `exited with status 137`. Empty for
@@ -122,7 +125,7 @@ pub(crate) fn reported(found: &Found) -> String {
         None => "it has no memory limit of its own".to_owned(),
     };
     format!(
-        ", killed by the kernel (out of memory; {limit}; {} prints true and the limit)",
+        ", killed by the kernel (out of memory; {limit}; `{}` prints true and the limit)",
         inspect(&found.name)
     )
 }
@@ -143,10 +146,13 @@ mod tests {
              MiB"
         );
         let fixes = kill.fixes(Some("node2"));
-        assert!(fixes[0].contains("`docker exec node2 cat /sys/fs/cgroup/memory.events`"), "{fixes:?}");
-        assert!(
-            fixes[0].contains("`docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' node2`"),
-            "{fixes:?}"
+        assert_eq!(
+            fixes[0].commands,
+            [
+                "docker exec node2 cat /sys/fs/cgroup/memory.events",
+                "docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' node2",
+                "sudo dmesg -T | grep -i 'killed process'",
+            ]
         );
         let other = Kill { limit: Limit::Unlimited, own_limit: Some(true), ..kill };
         assert!(

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
-use diagnostic::Subject;
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::render::{message_keys, text::finding};
 use diagnostic::report::{Outcome, Report, Summary};
+use diagnostic::{Fix, Subject};
 use facts::Fact;
 use facts::fleet::traits::{TRAITS, value};
 use judge::Verdict;
@@ -78,8 +78,11 @@ pub struct NodeEntry {
     pub access: Access,
     /// Why the machine itself was not looked at; null where it was.
     pub closed: Option<String>,
-    /// What to do about that.
+    /// `fixes`, each as one line with its commands in backquotes.
     pub hints: Vec<String>,
+    /// What to do about that.
+    #[serde(default)]
+    pub fixes: Vec<FixEntry>,
     /// Seconds that reaching and looking at it took.
     pub seconds: f64,
     /// Seconds that its clock is ahead of this machine's; null where it was not asked.
@@ -146,7 +149,8 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
         engine: node.engine.clone(),
         access: node.access,
         closed: node.closed.clone(),
-        hints: node.hints.clone(),
+        hints: node.fixes.iter().map(Fix::to_string).collect(),
+        fixes: node.fixes.iter().map(FixEntry::from).collect(),
         seconds: node.seconds,
         clock_ahead: member.skew.known().map(|skew| skew.seconds),
         summary: Summary::of(verdicts(node)),
@@ -216,7 +220,7 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
         node: &node.name,
         why: node.closed.as_deref().unwrap_or("no connection"),
         cause: node.cause,
-        hints: &node.hints,
+        fixes: &node.fixes,
     });
     let marks = Marks { sign: "?", style: Mark::Unknown.style(), hint: "hint: " };
     unreached::causes(&mut text, unreached, &marks, layout);
@@ -296,8 +300,8 @@ fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
     if let Some(why) = &node.closed {
         let style = Mark::Unknown.style();
         wrapped(text, &format!("could not check: {why}"), &format!("  {style}?{style:#} "), "      ", layout);
-        for hint in &node.hints {
-            wrapped(text, hint, "      hint: ", "      ", layout);
+        for fix in &node.fixes {
+            wrapped(text, &fix.to_string(), "      hint: ", "      ", layout);
         }
     }
     for result in &node.results {
@@ -330,27 +334,12 @@ fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
 fn verdict(text: &mut String, id: &str, summary: &str, verdict: &Verdict, layout: Layout) {
     let mark = verdict.mark();
     let (style, sign) = (mark.style(), mark.sign(layout.unicode));
+    let mut line = |words: &str| wrapped(text, words, &format!("  {style}{sign}{style:#} "), "    ", layout);
     match verdict {
         Verdict::Found(found) => finding(text, id, found, layout),
-        Verdict::Pass => wrapped(text, summary, &format!("  {style}{sign}{style:#} "), "    ", layout),
-        Verdict::Unknown(why) => {
-            wrapped(
-                text,
-                &format!("{id}: could not check: {why}"),
-                &format!("  {style}{sign}{style:#} "),
-                "    ",
-                layout,
-            );
-        }
-        Verdict::NotApplicable(why) if layout.verbose => {
-            wrapped(
-                text,
-                &format!("{id}: not applicable: {why}"),
-                &format!("  {style}{sign}{style:#} "),
-                "    ",
-                layout,
-            );
-        }
+        Verdict::Pass => line(summary),
+        Verdict::Unknown(why) => line(&format!("{id}: could not check: {why}")),
+        Verdict::NotApplicable(why) if layout.verbose => line(&format!("{id}: not applicable: {why}")),
         Verdict::NotApplicable(_) => {}
     }
 }

@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::unreached::{self, Marks, Unreached};
 use crate::lock::{Access, Holder};
-use crate::status::{NodeStatus, Status};
+use crate::status::{ContainerState, NodeStatus, Status, SwarmState};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
+use docker::container::Health;
 
 /// The version of this report's schema.
 pub const SCHEMA: u32 = 1;
@@ -58,11 +59,12 @@ impl StatusReport {
         let (mut changing, jobs): (Vec<_>, Vec<_>) =
             runs.into_iter().partition(|holder| holder.access == Access::Change);
         // An attempt to join that failed is something, and has to be told.
-        let settled =
-            |node: &NodeStatus| matches!(node.swarm.as_deref(), None | Some("none" | "ready" | "active"));
+        let settled = |node: &NodeStatus| {
+            matches!(node.swarm, None | Some(SwarmState::None | SwarmState::Ready | SwarmState::Active))
+        };
         let nothing = |node: &NodeStatus| {
             node.engine.is_some()
-                && node.container.as_deref() == Some("none")
+                && node.container == Some(ContainerState::None)
                 && node.network.is_none()
                 && settled(node)
         };
@@ -96,11 +98,11 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
         rows.push([
             node.node.clone(),
             node.engine.clone().unwrap_or_else(|| "not reached".into()),
-            node.swarm.clone().unwrap_or_else(dash),
+            node.swarm.as_ref().map_or_else(dash, SwarmState::to_string),
             node.network.clone().unwrap_or_else(dash),
             node.image.as_deref().map_or_else(dash, short),
-            node.container.clone().unwrap_or_else(dash),
-            node.health.clone().unwrap_or_else(dash),
+            node.container.as_ref().map_or_else(dash, ContainerState::to_string),
+            node.health.as_ref().map_or_else(dash, Health::to_string),
             node.since.as_deref().map_or_else(dash, |since| since.chars().take(19).collect()),
         ]);
     }
@@ -125,14 +127,14 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
         ClusterState::Partly => {
             let unreached = report.nodes.iter().filter_map(|node| {
                 let (cause, why) = (node.unreached?, node.differs.first()?);
-                Some(Unreached { node: &node.node, why, cause, hints: &node.fix })
+                Some(Unreached { node: &node.node, why, cause, fixes: &node.fixes })
             });
             unreached::causes(&mut text, unreached, &Marks::failed(layout), unreached::whole(layout));
             for node in report.nodes.iter().filter(|node| node.unreached.is_none()) {
                 for differs in &node.differs {
                     let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);
                 }
-                for fix in &node.fix {
+                for fix in &node.fixes {
                     let _ = writeln!(text, "  {}: {fix}", node.node);
                 }
             }
@@ -162,7 +164,7 @@ mod tests {
             Some(problem) => NodeStatus {
                 node: one.node,
                 differs: vec![problem.message],
-                fix: problem.fix,
+                fixes: problem.fixes,
                 unreached: problem.unreached,
                 ..NodeStatus::default()
             },
@@ -173,5 +175,9 @@ mod tests {
         let shown = plain(&text(&report, LAYOUT));
         assert!(shown.ends_with(causes), "{shown}");
         assert_eq!(shown.matches("not reached").count(), 5, "{shown}");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["nodes"][0].get("fix").or(json["nodes"][0].get("fixes")), None, "{json}");
+        assert_eq!(json["nodes"][1]["fix"][0], "do something about node2");
+        assert_eq!(json["nodes"][1]["fixes"][0]["class"], "manual");
     }
 }

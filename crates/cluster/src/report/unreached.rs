@@ -7,6 +7,7 @@ use anstyle::Style;
 
 use crate::progress::{self, Outcome};
 use crate::reach::NodeAccess;
+use diagnostic::Fix;
 use diagnostic::layout::{Layout, wrapped};
 use docker::transport::ConnectCause;
 
@@ -19,15 +20,15 @@ pub(crate) struct Unreached<'r> {
     /// The kind of reason, where it is a known one.
     pub(crate) cause: Option<ConnectCause>,
     /// What to do.
-    pub(crate) hints: &'r [String],
+    pub(crate) fixes: &'r [Fix],
 }
 
 impl<'r> Unreached<'r> {
     /// What is known of a node that was not reached; `None` of one that was.
     pub(crate) fn of(access: &'r NodeAccess) -> Option<Unreached<'r>> {
         let problem = access.problem.as_ref()?;
-        let (why, hints) = (problem.message.trim(), &problem.fix);
-        Some(Unreached { node: &access.node, why, cause: problem.unreached.flatten(), hints })
+        let (why, fixes) = (problem.message.trim(), &problem.fixes);
+        Some(Unreached { node: &access.node, why, cause: problem.unreached.flatten(), fixes })
     }
 }
 
@@ -100,8 +101,8 @@ pub(super) fn causes<'r>(
     let Marks { sign, style, hint } = marks;
     for group in by_cause(unreached) {
         wrapped(text, &group.message(), &format!("{style}{sign}{style:#} "), "  ", layout);
-        for fix in group.hints() {
-            wrapped(text, fix, &format!("  {hint}"), "  ", layout);
+        for fix in group.fixes() {
+            wrapped(text, &fix.to_string(), &format!("  {hint}"), "  ", layout);
         }
     }
 }
@@ -143,8 +144,8 @@ impl Group<'_> {
     }
 
     /// What to do. It may name a machine: that of the first node, which the message names too.
-    pub(crate) fn hints(&self) -> &[String] {
-        self.0[0].hints
+    pub(crate) fn fixes(&self) -> &[Fix] {
+        self.0[0].fixes
     }
 }
 
@@ -163,7 +164,7 @@ mod tests {
             _ => format!("ssh: connect to host 10.0.0.{number} port 22: Connection refused"),
         };
         let reasons: Vec<String> = (1..=14).map(why).collect();
-        let hints = ["No SSH server listens on that port".to_owned()];
+        let fixes = [Fix::manual("No SSH server listens on that port")];
         let unreached = names.iter().zip(&reasons).enumerate().map(|(index, (node, why))| Unreached {
             node,
             why,
@@ -172,7 +173,7 @@ mod tests {
                 13 => None,
                 _ => Some(ConnectCause::Ssh(Fault::PortRefused)),
             },
-            hints: if index == 3 || index == 0 { &hints } else { &[] },
+            fixes: if index == 3 || index == 0 { &fixes } else { &[] },
         });
         let mut shown = String::new();
         let marks = Marks { sign: "?", style: Style::new(), hint: "hint: " };

@@ -102,7 +102,7 @@ fn problems<'p>(problems: impl Iterator<Item = &'p Problem>, layout: Layout) -> 
         let (sign, style) = sign(Outcome::Failed, layout.unicode);
         let node = problem.node.as_deref().map_or(String::new(), |node| format!(" {node}"));
         let _ = writeln!(text, "{style}{sign} {}{node}:{style:#} {}", problem.step, problem.message.trim());
-        for fix in &problem.fix {
+        for fix in &problem.fixes {
             let arrow = if layout.unicode { "→" } else { "->" };
             let _ = writeln!(text, "    {arrow} {fix}");
         }

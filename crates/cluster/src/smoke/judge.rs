@@ -1,10 +1,11 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
+use diagnostic::Fix;
 use diagnostic::units::rate;
 
 use super::bandwidth::{median, size};
 use super::criteria::{JUDGED_FROM_BYTES, RETRANSMIT_LIMIT, ROUNDS_MIN, TOLERANCE, judged_from};
-use super::found::{Found, LESS_LOAD};
+use super::found::{Found, less_load};
 use super::noise::{Interval, Packets, range};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
@@ -41,10 +42,10 @@ pub fn judge(outcome: &mut Outcome) {
             }
             Found::Note(message) => {
                 outcome.remarks.push(message);
-                ""
+                None
             }
         };
-        fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
+        fixes.extend(fix);
     }
     let speed = speed(outcome);
     (outcome.verdict, outcome.message) = match (reasons.is_empty(), unknown.is_empty()) {
@@ -58,13 +59,13 @@ pub fn judge(outcome: &mut Outcome) {
             (Verdict::Slow, format!("{speed}; {}", reasons.join("; ")))
         }
     };
-    outcome.fix.extend(fixes);
+    outcome.fixes.extend(fixes);
 }
 
 /// A run that ended in the phase `repeat`: what was seen before counts, and why it ended is not forgotten.
 pub fn judge_interrupted(outcome: &mut Outcome) {
     let (verdict, message, fixes) =
-        (outcome.verdict, outcome.message.clone(), std::mem::take(&mut outcome.fix));
+        (outcome.verdict, outcome.message.clone(), std::mem::take(&mut outcome.fixes));
     judge(outcome);
     match (outcome.verdict, verdict) {
         // The stall alone may be the machine's; what makes the run slow was seen in rounds that ended.
@@ -75,18 +76,18 @@ pub fn judge_interrupted(outcome: &mut Outcome) {
         }
         _ => (outcome.verdict, outcome.message) = (verdict, message),
     }
-    outcome.fix.splice(..0, fixes);
+    outcome.fixes.splice(..0, fixes);
 }
 
 /// What the measurements show. Rates of a rank that its CPU limit throttles are those of the limit.
 fn found(outcome: &Outcome, is_throttled: bool) -> Vec<Found> {
     let hidden = |found: Option<Found>| match found {
-        Some(Found::Slow(message, _)) if is_throttled => Some(Found::Unknown(message, "")),
+        Some(Found::Slow(message, _)) if is_throttled => Some(Found::Unknown(message, None)),
         found => found,
     };
     let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
     let network = [resent(outcome), far(outcome)];
-    let changed = packets::reasons(outcome).into_iter().map(|(message, fix)| Found::Slow(message, fix));
+    let changed = packets::reasons(outcome).into_iter().map(|(message, fix)| Found::Slow(message, Some(fix)));
     rates.into_iter().chain(network).flatten().chain(changed).collect()
 }
 
@@ -120,8 +121,11 @@ fn resent(outcome: &Outcome) -> Option<Found> {
     if low > RETRANSMIT_LIMIT {
         return Some(Found::Slow(
             format!("{message} ({:.2} to {:.2} %): the network loses packets", percent(low), percent(high)),
-            "Read the error and drop counters on both nodes (possible causes: bad cable, duplex mismatch, \
-                full switch buffer): `ip -s link; ethtool -S INTERFACE`",
+            Some(Fix::safe(
+                "Read the error and drop counters on both nodes (possible causes: bad cable, duplex \
+                    mismatch, full switch buffer):",
+                &["ip -s link", "ethtool -S INTERFACE"],
+            )),
         ));
     }
     Some(Found::Note(match part(paced) > RETRANSMIT_LIMIT {
@@ -143,8 +147,10 @@ fn far(outcome: &Outcome) -> Option<Found> {
             "a round trip from {from} to {to} takes {milliseconds:.1} ms; within one data center it takes \
                 less than 1 ms"
         ),
-        "Check that the nodes are in one data center, and the route between them: `ping NODE; traceroute \
-            NODE`",
+        Some(Fix::safe(
+            "Check that the nodes are in one data center, and the route between them:",
+            &["ping NODE", "traceroute NODE"],
+        )),
     ))
 }
 
@@ -174,18 +180,19 @@ fn ring(outcome: &Outcome) -> Option<Found> {
                 waited for a processor {percent:.0} % of the time"
         )),
         busy if busy < BUSY_PART && waits => {
-            Found::Unknown(format!("{reaches}, while threads of the ranks waited for processors"), LESS_LOAD)
+            let message = format!("{reaches}, while threads of the ranks waited for processors");
+            Found::Unknown(message, Some(less_load()))
         }
         busy if busy < BUSY_PART && judged_from(outcome) < JUDGED_FROM_BYTES => Found::Unknown(
             format!("{reaches}, and only sizes were summed that latency slows down"),
-            LESS_LOAD,
+            Some(less_load()),
         ),
         busy if busy < BUSY_PART => Found::Slow(
             format!(
                 "{reaches}, though no summing thread was busy for more than {percent:.0} % of the time: \
                     cause unknown"
             ),
-            "",
+            None,
         ),
         _ => Found::Note(format!(
             "{reaches}; whether the processors are the limit is unknown: the kernel \

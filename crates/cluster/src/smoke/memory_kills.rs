@@ -44,7 +44,7 @@ pub(super) fn here(outcome: &mut Outcome, finding: Finding, killed: &[Killed]) {
 
 fn add(outcome: &mut Outcome, whose: &str, container: Option<&str>, kill: &Kill) {
     let message = kill.message(container);
-    outcome.fix.extend(kill.fixes(container));
+    outcome.fixes.extend(kill.fixes(container));
     if outcome.verdict != Verdict::Failed {
         outcome.remarks.push(format!("{whose}: {message}"));
         return;

@@ -4,6 +4,7 @@ use catalog::Catalog;
 use std::time::Instant;
 
 pub use super::captured::Captured;
+use diagnostic::Fix;
 pub use diagnostic::Status;
 
 use super::bandwidth::{algorithm, bus};
@@ -54,8 +55,8 @@ pub struct Outcome {
     pub causes: Diagnosis,
     /// What else should be known.
     pub remarks: Vec<String>,
-    /// What to do, each a sentence or a command.
-    pub fix: Vec<String>,
+    /// What to do, the best first.
+    pub fixes: Vec<Fix>,
 }
 
 /// What NCCL did on the GPUs.
@@ -139,7 +140,7 @@ impl Outcome {
             captured: Vec::new(),
             causes: Diagnosis::default(),
             remarks: Vec::new(),
-            fix: Vec::new(),
+            fixes: Vec::new(),
         }
     }
 

@@ -3,32 +3,36 @@
 
 use super::outcome::Outcome;
 use crate::flow::rate::{self, Way};
+use diagnostic::Fix;
 
 /// Segments with a wrong checksum that a run may have: one may be chance, in a memory or a cable.
 const CORRUPTED_LIMIT: u64 = 3;
 
 /// Why the network is bad although every element arrived, with what to do.
-pub(super) fn reasons(outcome: &Outcome) -> Vec<(String, &'static str)> {
+pub(super) fn reasons(outcome: &Outcome) -> Vec<(String, Fix)> {
     let (ways, names) = (&outcome.network.ways, &outcome.ranks);
     let mut reasons = corrupted(outcome);
     let lost = rate::losses(ways, names, Way::is_lossy).into_iter().map(|(_, message)| message);
     reasons.extend(lost.map(|message| {
-        let fix = "Read the error and drop counters on both nodes: `ip -s link; ethtool -S INTERFACE`";
-        (message, fix)
+        let title = "Read the error and drop counters on both nodes:";
+        (message, Fix::safe(title, &["ip -s link", "ethtool -S INTERFACE"]))
     }));
     reasons.extend(rate::disorder(ways, names).into_iter().map(|message| {
-        let fix = "Check for packets that take several paths or a loop (bonding mode balance-rr, \
-            per-packet load balancing, a switch loop), on both nodes: `cat /proc/net/bonding/*; nstat -az \
-            TcpExtTCPOFOQueue TcpExtTCPDSACKOldSent`";
-        (message, fix)
+        let title = "Check for packets that take several paths or a loop (bonding mode balance-rr, \
+            per-packet load balancing, a switch loop), on both nodes:";
+        let counters = "nstat -az TcpExtTCPOFOQueue TcpExtTCPDSACKOldSent";
+        (message, Fix::safe(title, &["cat /proc/net/bonding/*", counters]))
     }));
     reasons
 }
 
 /// Nodes that got segments with a wrong checksum.
-fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
-    let fix = "Check cable, transceiver and network adapter on the path (CRC errors), and whether the counts \
-        still rise, on both nodes: `ethtool -S INTERFACE; nstat -az TcpInCsumErrors UdpInCsumErrors`";
+fn corrupted(outcome: &Outcome) -> Vec<(String, Fix)> {
+    let fix = Fix::safe(
+        "Check cable, transceiver and network adapter on the path (CRC errors), and whether the counts still \
+            rise, on both nodes:",
+        &["ethtool -S INTERFACE", "nstat -az TcpInCsumErrors UdpInCsumErrors"],
+    );
     let network = &outcome.network;
     let changes = network.changed.iter().map(|changed| changed.message(&outcome.ranks));
     let counted = network.counters.iter().enumerate();
@@ -38,7 +42,7 @@ fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
             *count > CORRUPTED_LIMIT && !network.changed.iter().any(|one| one.to == *rank)
         })
         .map(|(rank, count)| sentence(outcome, rank, count));
-    changes.chain(wrong).map(|message| (message, fix)).collect()
+    changes.chain(wrong).map(|message| (message, fix.clone())).collect()
 }
 
 fn sentence(outcome: &Outcome, rank: usize, count: u64) -> String {

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use diagnostic::units::memory;
 use docker::fan_out;
 
 use super::outcome::{Outcome, PhaseFailed};
 use super::phase::PhaseId;
+use crate::fixes;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, SPACE_TRIAL_BYTES, Task, Unusable, Why};
 
@@ -55,8 +57,8 @@ pub(super) async fn check(
             Err(fault) => {
                 failed.push((endpoint.name.to_owned(), format!("{}: {}", endpoint.name, fault.message())));
                 for fix in fault.fixes(endpoint.container) {
-                    if !outcome.fix.contains(&fix) {
-                        outcome.fix.push(fix);
+                    if !outcome.fixes.contains(&fix) {
+                        outcome.fixes.push(fix);
                     }
                 }
             }
@@ -109,63 +111,67 @@ impl Fault {
     }
 
     /// The command that confirms it, and what to do.
-    fn fixes(&self, container: Option<&str>) -> Vec<String> {
+    fn fixes(&self, container: Option<&str>) -> Vec<Fix> {
         if matches!(self, Fault::Unknown(_)) {
             return Vec::new();
         }
         let confirm = match container {
-            Some(name) => format!(
-                "Confirm on the machine of {name}: `docker exec {name} sh -c 'mount | grep /dev/shm; df -h \
-                 /dev/shm; touch /dev/shm/x'`"
+            Some(name) => Fix::run(
+                format!("Confirm on the machine of {name}:"),
+                format!("docker exec {name} sh -c 'mount | grep /dev/shm; df -h /dev/shm; touch /dev/shm/x'"),
             ),
-            None => "Confirm: `mount | grep /dev/shm; df -h /dev/shm; touch /dev/shm/x`".to_owned(),
+            None => Fix::safe("Confirm:", &["mount | grep /dev/shm", "df -h /dev/shm", "touch /dev/shm/x"]),
         };
         match self {
-            Fault::TooSmall(_) => vec![larger(container)],
+            Fault::TooSmall(_) => larger(container),
             Fault::Unusable(Unusable::Full) => {
-                let delete = "Delete files in /dev/shm that ended jobs left".to_owned();
-                vec![confirm, delete, larger(container)]
+                let delete = Fix::manual("Delete files in /dev/shm that ended jobs left");
+                [vec![confirm, delete], larger(container)].concat()
             }
             _ => vec![confirm, self.remedy(container)],
         }
     }
 
     /// What to do where no file can be made.
-    fn remedy(&self, container: Option<&str>) -> String {
+    fn remedy(&self, container: Option<&str>) -> Fix {
         match (self, container) {
-            (Fault::Unusable(Unusable::ReadOnly), Some(name)) => format!(
-                "Mount it for writing on the machine of {name}: `sudo nsenter --target $(docker inspect -f \
-                 '{{{{.State.Pid}}}}' {name}) --mount mount -o remount,rw /dev/shm`; a volume or tmpfs of \
-                 the container on /dev/shm that is read-only must be changed in its configuration"
+            (Fault::Unusable(Unusable::ReadOnly), Some(name)) => Fix::run(
+                format!(
+                    "Mount it for writing on the machine of {name} (a volume or tmpfs of the container on \
+                        /dev/shm that is read-only must be changed in its configuration):"
+                ),
+                format!(
+                    "sudo nsenter --target $(docker inspect -f '{{{{.State.Pid}}}}' {name}) --mount mount -o \
+                        remount,rw /dev/shm"
+                ),
             ),
             (Fault::Unusable(Unusable::ReadOnly), None) => {
-                "Mount it for writing: `sudo mount -o remount,rw /dev/shm`".to_owned()
+                Fix::run("Mount it for writing:", "sudo mount -o remount,rw /dev/shm")
             }
-            (Fault::Missing, Some(_)) => {
-                "Recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned()
-            }
-            (Fault::Missing, None) => {
-                "Mount it: `sudo mkdir -m 1777 /dev/shm && sudo mount -t tmpfs -o mode=1777 shm /dev/shm`"
-                    .to_owned()
-            }
-            (_, Some(name)) => {
-                format!("Give it the usual mode: `docker exec --user 0 {name} chmod 1777 /dev/shm`")
-            }
-            (_, None) => "Give it the usual mode: `sudo chmod 1777 /dev/shm`".to_owned(),
+            (Fault::Missing, Some(_)) => fixes::recreate("Recreate the cluster:"),
+            (Fault::Missing, None) => Fix::run(
+                "Mount it:",
+                "sudo mkdir -m 1777 /dev/shm && sudo mount -t tmpfs -o mode=1777 shm /dev/shm",
+            ),
+            (_, Some(name)) => Fix::run(
+                "Give it the usual mode:",
+                format!("docker exec --user 0 {name} chmod 1777 /dev/shm"),
+            ),
+            (_, None) => Fix::run("Give it the usual mode:", "sudo chmod 1777 /dev/shm"),
         }
     }
 }
 
-fn larger(container: Option<&str>) -> String {
+fn larger(container: Option<&str>) -> Vec<Fix> {
     match container {
-        Some(_) => "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), then apply: \
-                    `envdoc cluster up`"
-            .to_owned(),
-        None => {
-            "Enlarge it: `sudo mount -o remount,size=16g /dev/shm`, in a container `docker run --shm-size \
-                 16g`"
-                .to_owned()
-        }
+        Some(_) => vec![Fix::restarts_service(
+            "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), then apply:",
+            &["envdoc cluster up"],
+        )],
+        None => vec![
+            Fix::run("Enlarge it, outside of containers:", "sudo mount -o remount,size=16g /dev/shm"),
+            Fix::manual("In a container, start it again with `docker run --shm-size 16g`"),
+        ],
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::bandwidth::median;
 use super::criteria::ROUNDS_MIN;
-use super::found::{Found, LESS_LOAD};
+use super::found::{Found, less_load};
 use super::noise::{Interval, middle, others, range};
 use super::outcome::Outcome;
 use super::repeated::spreads;
 use catalog::expected_bandwidth::Kind;
+use diagnostic::Fix;
 use diagnostic::units::rate;
 
 /// The part of the other links' rate that a link must carry.
@@ -57,19 +58,21 @@ pub(super) fn slow_link(outcome: &Outcome) -> Option<Found> {
     if !link.is_below(LOOPBACK_PART, loopback) {
         return Some(Found::Unknown(
             format!("{carries}, and {}", processors_in_the_way(loopback)),
-            LESS_LOAD,
+            Some(less_load()),
         ));
     }
     Some(Found::Slow(
         carries,
-        "Check speed, duplex, errors and drops of its port and cable on both nodes: `ethtool INTERFACE; ip \
-            -s link`",
+        Some(Fix::safe(
+            "Check speed, duplex, errors and drops of its port and cable on both nodes:",
+            &["ethtool INTERFACE", "ip -s link"],
+        )),
     ))
 }
 
 /// What a path carries less than it should: the least that it should carry in bytes per second, of what, and
 /// what to do.
-pub(super) fn thin(outcome: &Outcome) -> Option<(f64, String, &'static str)> {
+pub(super) fn thin(outcome: &Outcome) -> Option<(f64, String, Fix)> {
     let path = outcome.expected.as_ref()?.bus;
     if let Some(link) = outcome
         .network
@@ -82,8 +85,10 @@ pub(super) fn thin(outcome: &Outcome) -> Option<(f64, String, &'static str)> {
             (
                 least,
                 format!("but {} carries {carries}", link.name),
-                "Read the error and pause counters, then check the MTU and other traffic on the link: \
-                    `ethtool -S INTERFACE; envdoc explain overlay-mtu-too-large`",
+                Fix::safe(
+                    "Read the error and pause counters, then check the MTU and other traffic on the link:",
+                    &["ethtool -S INTERFACE", "envdoc explain overlay-mtu-too-large"],
+                ),
             )
         });
     }
@@ -91,8 +96,11 @@ pub(super) fn thin(outcome: &Outcome) -> Option<(f64, String, &'static str)> {
         (
             GIGABIT_BYTES_PER_SECOND,
             "less than gigabit Ethernet".into(),
-            "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
-                provider, a tunnel): `ethtool INTERFACE`",
+            Fix::run(
+                "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
+                    provider, a tunnel):",
+                "ethtool INTERFACE",
+            ),
         )
     })
 }
@@ -106,8 +114,8 @@ pub(super) fn path(outcome: &Outcome) -> Option<Found> {
     }
     let carries = format!("the path carries {}, {than}", range(link));
     Some(match link.is_below(LOOPBACK_PART, loopback) {
-        true => Found::Slow(carries, fix),
-        false => Found::Unknown(format!("{carries}; {}", processors_in_the_way(loopback)), LESS_LOAD),
+        true => Found::Slow(carries, Some(fix)),
+        false => Found::Unknown(format!("{carries}; {}", processors_in_the_way(loopback)), Some(less_load())),
     })
 }
 

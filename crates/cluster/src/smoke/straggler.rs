@@ -6,6 +6,7 @@ use super::found::Found;
 use super::noise::{Interval, middle, others};
 use super::outcome::Outcome;
 use super::repeated::spreads;
+use diagnostic::Fix;
 
 /// From this many seconds on a rank's own part is judged whatever its size.
 const OWN_JUDGED_FROM_SECONDS: f64 = 0.5;
@@ -51,8 +52,10 @@ pub(super) fn straggler(outcome: &Outcome) -> Option<Found> {
                     CPU or memory is busy, limited or slow",
                 (longest.low + longest.high) / (usual.low + usual.high)
             ),
-            "Find what else runs on that machine, and the CPU limit of its container: `top; docker inspect \
-                --format '{{.HostConfig.NanoCpus}}' NODE; envdoc check`",
+            Some(Fix::safe(
+                "Find what else runs on that machine, and the CPU limit of its container:",
+                &["top", "docker inspect --format '{{.HostConfig.NanoCpus}}' NODE", "envdoc check"],
+            )),
         )
     })
 }

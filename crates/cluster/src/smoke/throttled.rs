@@ -2,10 +2,11 @@
 
 use super::cpu_limit::{Limit, REMARK_PART, Reading, Throttled};
 use super::outcome::{Outcome, Verdict};
+use diagnostic::Fix;
 
 /// What CPU limits explain of a run that was measured: reasons, each with what to do. What explains nothing
 /// becomes a remark, and so does a counter that was not read.
-pub(super) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>)> {
+pub(super) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<Fix>)> {
     let mut reasons = Vec::new();
     for reading in &outcome.network.cpu_limits {
         match &reading.found {
@@ -31,7 +32,7 @@ pub(super) fn add(outcome: &mut Outcome) {
             outcome.remarks.push(message);
         } else {
             outcome.message += &format!("; {message}");
-            outcome.fix.extend(fixes);
+            outcome.fixes.extend(fixes);
         }
     }
 }
@@ -63,24 +64,38 @@ fn message(reading: &Reading, found: &Throttled) -> String {
     )
 }
 
-fn fixes(reading: &Reading, found: &Throttled) -> Vec<String> {
+fn fixes(reading: &Reading, found: &Throttled) -> Vec<Fix> {
     let (stat, max) = (&found.group.file, &found.group.limit_file);
     let Some(name) = &reading.container else {
         return vec![
-            format!("Confirm the CPU limit: `cat {max} {stat}`"),
-            "Raise the CPU limit of this session's cgroup: in a container `docker update --cpus N CONTAINER` \
-             on its machine, of a systemd unit `sudo systemctl set-property UNIT CPUQuota=`"
-                .to_owned(),
+            Fix::run("Confirm the CPU limit:", format!("cat {max} {stat}")),
+            Fix::run(
+                "Raise the CPU limit of the container, on its machine, if this session is in one:",
+                "docker update --cpus N CONTAINER",
+            ),
+            Fix::run(
+                "Raise the CPU limit of the systemd unit, if this session is in one:",
+                "sudo systemctl set-property UNIT CPUQuota=",
+            ),
         ];
     };
     vec![
-        format!(
-            "Confirm the CPU limit on the machine of {name}: `docker exec {name} cat {max} {stat}; docker \
-             inspect -f '{{{{.HostConfig.NanoCpus}}}} {{{{.HostConfig.CpuQuota}}}}' {name}`"
+        Fix::safe(
+            format!("Confirm the CPU limit on the machine of {name}:"),
+            &[
+                &format!("docker exec {name} cat {max} {stat}"),
+                &format!(
+                    "docker inspect -f '{{{{.HostConfig.NanoCpus}}}} {{{{.HostConfig.CpuQuota}}}}' {name}"
+                ),
+            ],
         ),
-        format!(
-            "Raise the CPU limit of the container on the machine of {name}: `docker update --cpus N {name}` \
-             (where CpuQuota is set: `docker update --cpu-quota -1 {name}`)"
+        Fix::run(
+            format!("Raise the CPU limit of the container on the machine of {name}:"),
+            format!("docker update --cpus N {name}"),
+        ),
+        Fix::run(
+            format!("Remove its CpuQuota, where it is set, on the machine of {name}:"),
+            format!("docker update --cpu-quota -1 {name}"),
         ),
     ]
 }
@@ -111,8 +126,9 @@ mod tests {
             "the CPU limit of 0.1 CPUs throttled container node2 in 60 of 80 periods (nr_throttled in \
                 /sys/fs/cgroup/cpu.stat), for 5.4 s (sum over CPUs) in 8.0 s"
         );
-        assert!(fixes[0].contains("`docker exec node2 cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat;"));
-        assert!(fixes[1].contains("`docker update --cpus N node2`"), "{fixes:?}");
+        let confirm = "docker exec node2 cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat";
+        assert_eq!(fixes[0].commands[0], confirm);
+        assert_eq!(fixes[1].commands, ["docker update --cpus N node2"]);
         assert!(outcome.remarks.is_empty());
     }
 
@@ -144,10 +160,12 @@ mod tests {
             "{}",
             failed.message
         );
-        assert!(failed.fix[1].starts_with("Raise the CPU limit"), "{:?}", failed.fix);
+        assert!(failed.fixes[1].title.starts_with("Raise the CPU limit"), "{:?}", failed.fixes);
         let mut wrong = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
         (wrong.verdict, wrong.message) = (Verdict::Wrong, "3 elements are wrong".into());
         add(&mut wrong);
-        assert!(wrong.message == "3 elements are wrong" && wrong.remarks.len() == 1 && wrong.fix.is_empty());
+        assert!(
+            wrong.message == "3 elements are wrong" && wrong.remarks.len() == 1 && wrong.fixes.is_empty()
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! The image that cluster.yaml has built: by `envdoc build` itself, on the first node's engine.
 
+use diagnostic::Fix;
 use diagnostic::terminal;
 use std::path::Path;
 use std::process::Stdio;
@@ -42,7 +43,7 @@ pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         Err(why) => Problem::of(STEP, &leader.name, format!("cannot start the build of {tag}: {why}")),
     };
     work.done(STEP, &leader.name, "no image", Outcome::Failed);
-    Err(vec![problem.fix(format!("Run the build by hand: `envdoc {}`", words.join(" ")))])
+    Err(vec![problem.fix(Fix::run("Run the build by hand:", format!("envdoc {}", words.join(" "))))])
 }
 
 /// The words of the build.

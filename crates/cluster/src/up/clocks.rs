@@ -1,5 +1,6 @@
 //! Clocks of nodes that differ: the certificates of a swarm hold for a time.
 
+use diagnostic::Fix;
 use diagnostic::units::rough_time;
 
 use crate::observed_state::ObservedState;
@@ -30,7 +31,7 @@ pub(super) fn apart(observed: &[ObservedState]) -> Vec<Problem> {
                 first.name
             ),
         )
-        .fix("Synchronize the clocks on both nodes: `timedatectl set-ntp true`")
+        .fix(Fix::run("Synchronize the clocks on both nodes:", "timedatectl set-ntp true"))
     };
     observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
 }

@@ -14,6 +14,7 @@ use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
 use crate::render::SettingsFile;
+use diagnostic::Fix;
 use docker::container::Found;
 use docker::engine::Engine;
 use docker::{container as engine_container, volume};
@@ -54,9 +55,10 @@ pub(super) fn decide(
     if let Some(volume) = &observed.volume
         && !ours(volume)
     {
-        return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(
-            "Rename the cluster, or remove the volume if it is no longer needed: `docker volume rm NAME`",
-        ));
+        return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(Fix::run(
+            "Rename the cluster, or remove the volume if it is no longer needed:",
+            "docker volume rm NAME",
+        )));
     }
     // Without keys (a dry run) it is unknown what would be in it.
     let same_settings = observed.volume.as_ref().is_some_and(|labels| {
@@ -66,10 +68,9 @@ pub(super) fn decide(
         return Ok(Action::Make { replaces: false, settings: !same_settings });
     };
     if !ours(&found.labels) {
-        return Err(foreign(&format!("container {}", observed.name)).fix(format!(
-            "Rename the node in cluster.yaml, or remove the container if it is no longer \
-                needed: `docker rm {}`",
-            observed.name
+        return Err(foreign(&format!("container {}", observed.name)).fix(Fix::run(
+            "Rename the node in cluster.yaml, or remove the container if it is no longer needed:",
+            format!("docker rm {}", observed.name),
         )));
     }
     let same_image = observed.image.as_ref().is_none_or(|image| image.id == found.image);

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use super::Work;
 use crate::Error;
+use crate::fixes;
 use crate::plan::Node;
 use crate::probe::{self, Probe};
 use crate::problem::{Problem, Step};
 use crate::program_line::{self, EntrypointFault};
 use crate::sshd;
+use diagnostic::Fix;
 use diagnostic::units::memory;
 use docker::engine::Engine;
 use docker::{Cause, exec};
@@ -20,48 +22,47 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
     let (name, cause) = (&node.name, why.cause());
     let of = |message: String| Problem::of(STEP, name, message).closed(why.is_closed());
     if cause == Cause::DiskFull {
-        return of(format!("the disk of {name} is full: {why}")).fix(
-            "Show what uses the space, then remove unused images: `docker system df; docker system \
-                prune -a`",
-        );
+        return of(format!("the disk of {name} is full: {why}")).fix(fixes::free_disk());
     }
     if matches!(cause, Cause::NoGpuRuntime | Cause::NoGpu) {
         return of(format!("the container on {name} cannot use its GPUs: {why}"))
-            .fix("Diagnose driver and container toolkit on that machine: `envdoc check`")
-            .fix("Set `gpus: 0` and `slots` in cluster.yaml if the node has no GPU");
+            .fix(Fix::run("Diagnose driver and container toolkit on that machine:", "envdoc check"))
+            .fix(Fix::manual("Set `gpus: 0` and `slots` in cluster.yaml if the node has no GPU"));
     }
     if let Cause::BindSourceMissing { path } = &cause {
-        return of(format!("{path} does not exist on {name}, but cluster.yaml mounts it"))
-            .fix(format!("Create it on that node, or remove it from `storage`: `mkdir -p {path}`"));
+        return of(format!("{path} does not exist on {name}, but cluster.yaml mounts it")).fix(Fix::run(
+            "Create it on that node, or remove it from `storage`:",
+            format!("mkdir -p {path}"),
+        ));
     }
     if cause == Cause::VolumeNotMounted {
         return of(format!("cannot mount an NFS share on {name}: {why}"))
-            .fix("Check the server's address and export from that node: `showmount -e SERVER`")
-            .fix("Install the NFS client on that node: `apt-get install nfs-common`");
+            .fix(Fix::run("Check the server's address and export from that node:", "showmount -e SERVER"))
+            .fix(Fix::run("Install the NFS client on that node:", "apt-get install nfs-common"));
     }
     if cause == Cause::NetworkNotAttached {
         return of(format!(
             "cannot attach the container on {name} to the network {}: {why}",
             work.plan.network.name
         ))
-        .fix(
-            "Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes, then resume: `envdoc \
-                cluster check; envdoc cluster up`",
-        );
+        .fix(Fix::safe(
+            "Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes, then resume:",
+            &["envdoc cluster check", "envdoc cluster up"],
+        ));
     }
     if cause == Cause::ProgramNotFound {
         return of(format!(
             "the image {} has no /bin/sh, which the entrypoint needs: {why}",
             work.plan.image_name()
         ))
-        .fix("Use an image that contains a shell, such as one built by `envdoc build`");
+        .fix(Fix::manual("Use an image that contains a shell, such as one built by `envdoc build`"));
     }
     if cause == Cause::NoSuchImage {
         return of(format!(
             "the image {} was removed from {name} during `up`: {why}",
             work.plan.image_name()
         ))
-        .fix("Distribute it again: `envdoc cluster up`");
+        .fix(Fix::run("Distribute it again:", "envdoc cluster up"));
     }
     of(format!("cannot create or start the container on {name}: {why}"))
 }
@@ -114,21 +115,17 @@ pub(super) async fn unraised(
         format!("the Docker engine on {node_name} is not allowed to raise {name} to {wanted}: {why}"),
     );
     let problem = match (has, name) {
-        (Some(kib), "memlock") => problem.fix(format!(
-            "Use the current limit in cluster.yaml (enough for \
-            NCCL over Ethernet, not for InfiniBand): `limits: {{ memlock: {kib}k }}`"
-        )),
-        (Some(files), "nofile") => problem.fix(format!(
-            "Use the current limit in cluster.yaml: `limits: \
-            {{ nofile: {files} }}`"
-        )),
+        (Some(kib), "memlock") => problem.fix(Fix::manual(format!(
+            "Use the current limit in cluster.yaml (enough for NCCL over Ethernet, not for InfiniBand): \
+                `limits: {{ memlock: {kib}k }}`"
+        ))),
+        (Some(files), "nofile") => problem.fix(Fix::manual(format!(
+            "Use the current limit in cluster.yaml: `limits: {{ nofile: {files} }}`"
+        ))),
         _ => problem,
     };
-    problem.fix(format!(
-        "Allow it: set Limit{}=infinity with `systemctl edit docker` (an engine in a \
-        container also needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
-        name.to_uppercase()
-    ))
+    let setting = format!("Limit{}=infinity", name.to_uppercase());
+    problem.fix(fixes::raise_limits(&setting, "that node"))
 }
 
 /// Why a container that was started does not become healthy, from what it printed last.
@@ -142,8 +139,11 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
     let fault = sshd::fault(printed);
     if fault == Some(sshd::Fault::PortInUse) {
         return of(format!("port {port} is already in use on {name}, so sshd cannot listen ({})", last()))
-            .fix(format!("Find the process that uses it, on that node: `ss -lntp 'sport = :{port}'`"))
-            .fix("Choose a different port in cluster.yaml: `ssh: { port: … }`");
+            .fix(Fix::run(
+                "Find the process that uses it, on that node:",
+                format!("ss -lntp 'sport = :{port}'"),
+            ))
+            .fix(Fix::manual("Choose a different port in cluster.yaml: `ssh: { port: … }`"));
     }
     if fault == Some(sshd::Fault::KeysReadableByOthers) {
         return of(format!(
@@ -151,20 +151,20 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
             them: {}",
             last()
         ))
-        .fix("Write the keys again with correct modes: `envdoc cluster down && envdoc cluster up`");
+        .fix(fixes::recreate("Write the keys again with correct modes:"));
     }
     if printed.lines().any(|line| program_line::read(line) == Some(EntrypointFault::NoSshd)) {
         return of(format!(
             "the image {} has no SSH server, which the launcher needs",
             work.plan.image_name()
         ))
-        .fix("Install openssh-server in the image, as images/multi-node does")
-        .fix("Start jobs without SSH: set `launcher: torchrun` in cluster.yaml");
+        .fix(Fix::manual("Install openssh-server in the image, as images/multi-node does"))
+        .fix(Fix::manual("Start jobs without SSH: set `launcher: torchrun` in cluster.yaml"));
     }
     let last = last();
     let message = if last.is_empty() { String::new() } else { format!("; last output: {last}") };
     of(format!("the container of {name} is {state}{message}"))
-        .fix(format!("Read its log: `envdoc cluster logs {name}`"))
+        .fix(Fix::run("Read its log:", format!("envdoc cluster logs {name}")))
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use docker::fan_out;
 
 use super::Work;
+use crate::fixes;
 use crate::problem::{Problem, Step};
 
 /// The longest that an engine may take to say that it is there.
@@ -34,11 +36,11 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
 fn went_away(step: Step, node: &str, why: &str) -> Problem {
     let message = format!("the Docker engine on {node} stopped responding during `up`: {why}");
     Problem::of(step, node, message)
-        .fix(
-            "Find out why on that node, then start it: `systemctl status docker; journalctl -u docker; \
-            systemctl start docker`",
-        )
-        .fix("Resume: `envdoc cluster up`")
+        .fix(Fix::safe(
+            "Find out why on that node, then start it:",
+            &["systemctl status docker", "journalctl -u docker", "systemctl start docker"],
+        ))
+        .fix(fixes::resume())
 }
 
 /// An engine that was away for a moment, as one that is restarted is, only tears what was asked of it just
@@ -50,9 +52,9 @@ fn returned(mut problem: Problem) -> Problem {
             "the Docker engine on {node} restarted during `up`; the request in progress failed: {}",
             problem.message
         );
-        problem.fix = vec![
-            "Find out on that node why it restarted: `journalctl -u docker`".into(),
-            "Resume: `envdoc cluster up`".into(),
+        problem.fixes = vec![
+            Fix::run("Find out on that node why it restarted:", "journalctl -u docker"),
+            fixes::resume(),
         ];
     }
     problem
@@ -67,14 +69,14 @@ mod tests {
         let torn =
             Problem::of(Step::Swarm, "node2", "it cannot join: Connection reset by peer (os error 104)")
                 .closed(true)
-                .fix("nc -vz");
+                .fix(Fix::manual("nc -vz"));
         let reported = returned(torn);
         assert!(
             reported.message.starts_with("the Docker engine on node2 restarted during `up`"),
             "{reported:?}"
         );
-        assert_eq!(reported.fix.len(), 2);
-        let other = Problem::of(Step::Swarm, "node2", "2377/tcp is blocked").fix("open it");
+        assert_eq!(reported.fixes.len(), 2);
+        let other = Problem::of(Step::Swarm, "node2", "2377/tcp is blocked").fix(Fix::manual("open it"));
         assert_eq!(returned(other.clone()), other);
     }
 }

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::{Work, diagnosis, on_all};
+use crate::fixes;
 use crate::plan::Node;
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::{gossip, oom};
-use docker::container::{self, Found};
+use diagnostic::Fix;
+use docker::container::{self, Found, Health, Status};
 use docker::engine::Engine;
 
 const STEP: Step = Step::Healthy;
@@ -75,7 +77,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                     &node.name,
                     "the container was removed during `up`, not by envdoc",
                 )
-                .fix("Create it again: `envdoc cluster up`"));
+                .fix(Fix::run("Create it again:", "envdoc cluster up")));
             }
             Err(why) => {
                 return Err(Problem::of(
@@ -83,8 +85,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                     &node.name,
                     format!("the Docker engine on {} stopped responding: {why}", node.name),
                 )
-                .fix("Check the engine on that node: `systemctl status docker`")
-                .fix("Resume: `envdoc cluster up`"));
+                .fix(Fix::run("Check the engine on that node:", "systemctl status docker"))
+                .fix(fixes::resume()));
             }
         }
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -101,20 +103,20 @@ enum State {
 
 fn state(found: &Found, before: i64, waited: Duration) -> State {
     if found.restarts > before + 1
-        || (!found.running && found.status != "created" && found.status != "restarting")
+        || (!found.running && !matches!(found.status, Status::Created | Status::Restarting))
     {
         let exit = found.exit.map_or(String::new(), |exit| format!(" (exit {exit})"));
         return State::Never(format!("{}{exit}{}", found.status, oom::reported(found)));
     }
-    match found.health.as_deref() {
-        Some("healthy") => State::Well("healthy".into()),
-        Some("unhealthy") if found.health_output.is_empty() => {
+    match found.health {
+        Some(Health::Healthy) => State::Well("healthy".into()),
+        Some(Health::Unhealthy) if found.health_output.is_empty() => {
             State::Never("unhealthy; its health check prints nothing".into())
         }
-        Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_output)),
-        Some(other) => State::NotYet(other.to_owned()),
+        Some(Health::Unhealthy) => State::Never(format!("unhealthy: {}", found.health_output)),
+        Some(Health::Starting) => State::NotYet("starting".into()),
         None if found.running && waited > MIN_UPTIME => State::Well("running; no health check".into()),
-        None => State::NotYet(found.status.clone()),
+        None => State::NotYet(found.status.to_string()),
     }
 }
 

@@ -5,11 +5,13 @@ use docker::fan_out;
 use super::{Work, build, on_all};
 use crate::Error;
 use crate::built;
+use crate::fixes;
 use crate::image::{self, Decision};
 use crate::observed_state::ObservedState;
 use crate::plan::Node;
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
+use diagnostic::Fix;
 use diagnostic::units::short_size;
 use docker::engine::Engine;
 use docker::image::Identity;
@@ -116,10 +118,11 @@ fn unpulled(node: &Node, name: &str, why: &docker::Error) -> Problem {
         return no_space(node, name, why);
     }
     problem
-        .fix(format!(
-            "Build or load it on one node; the others copy it from there: `envdoc build --tag {name}`"
+        .fix(Fix::run(
+            "Build or load it on one node; the others copy it from there:",
+            format!("envdoc build --tag {name}"),
         ))
-        .fix("If the registry requires a login, log in on this machine: `docker login`")
+        .fix(Fix::run("If the registry requires a login, log in on this machine:", "docker login"))
 }
 
 /// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to
@@ -203,7 +206,7 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
                         format!("{} could not copy the image {name} from {}: {why}", node.name, source.name),
                     )
                     .closed(why.is_closed())
-                    .fix("Resume: `envdoc cluster up`"),
+                    .fix(fixes::resume()),
                 });
             }
         }
@@ -213,11 +216,8 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
 
 fn no_space(node: &Node, name: &str, why: &docker::Error) -> Problem {
     Problem::of(STEP, &node.name, format!("the disk of {} is full: {name} does not fit ({why})", node.name))
-        .fix(
-            "Show what uses the space, then remove unused images: `docker system df; docker system prune \
-            -a`",
-        )
-        .fix("Move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
+        .fix(fixes::free_disk())
+        .fix(Fix::run("Move the engine's data-root to a larger disk:", "envdoc explain data-root-too-small"))
 }
 
 /// At last every node must have the same.
@@ -237,10 +237,10 @@ async fn equal(work: &Work<'_>) -> Result<(), Vec<Problem>> {
                     STEP,
                     format!("{} differs between nodes: {}", work.plan.image_name(), ids.join(", ")),
                 )
-                .fix(
+                .fix(Fix::manual(
                     "Pin the image by digest in cluster.yaml so that all nodes pull the same one: \
                     `image: NAME@sha256:…`",
-                ),
+                )),
             ])
         }
     }

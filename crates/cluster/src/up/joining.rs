@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{Work, on_all};
 use crate::Error;
+use crate::fixes;
 use crate::join_marker;
 use crate::observed_state;
 use crate::plan::{LABEL, Node};
@@ -16,6 +17,7 @@ use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
 use crate::swarm::{self, Action, Decision};
 use crate::worker::Why;
+use diagnostic::Fix;
 use docker::Cause;
 use docker::engine::Engine;
 use docker::swarm::{self as engine_swarm, State, Token};
@@ -98,14 +100,11 @@ fn unmade(node: &Node, why: &Error) -> Problem {
     let address = &node.address;
     if why.cause() == Cause::AddressUnresolved {
         return Problem::of(STEP, &node.name, format!("cannot resolve {address} on {}: {why}", node.name))
-            .fix(
-                "Write the IP address in cluster.yaml, or fix name resolution on that node: `getent hosts \
-                    NAME`",
-            );
+            .fix(fixes::name_resolution("that node"));
     }
     if why.cause() == Cause::AddressNotLocal {
         return Problem::of(STEP, &node.name, format!("{address} is not an address of {}: {why}", node.name))
-            .fix("List the addresses of that node: `ip -brief address`");
+            .fix(fixes::addresses());
     }
     if why.cause() == Cause::AddressInUse {
         return Problem::of(
@@ -113,7 +112,10 @@ fn unmade(node: &Node, why: &Error) -> Problem {
             &node.name,
             format!("a swarm port (2377/tcp, 7946/tcp, 7946/udp) is already in use on {}: {why}", node.name),
         )
-        .fix("Find the process that uses it, on that node: `ss -lntup | grep -E ':(2377|7946) '`");
+        .fix(Fix::run(
+            "Find the process that uses it, on that node:",
+            "ss -lntup | grep -E ':(2377|7946) '",
+        ));
     }
     Problem::of(STEP, &node.name, format!("cannot start a swarm: {why}")).closed(why.is_closed())
 }
@@ -224,8 +226,8 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                         &node.name,
                         format!("the Docker engine on {} stopped responding: {why}", node.name),
                     )
-                    .fix("Check the engine on that node: `systemctl status docker`")
-                    .fix("Resume: `envdoc cluster up`"));
+                    .fix(Fix::run("Check the engine on that node:", "systemctl status docker"))
+                    .fix(fixes::resume()));
                 }
                 silent = Some(since);
                 last = why.into();
@@ -248,7 +250,7 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
             &node.name,
             format!("the swarm certificate is not valid on {}: {why}", node.name),
         )
-        .fix("Compare the clocks on both nodes: `date -u`");
+        .fix(Fix::run("Compare the clocks on both nodes:", "date -u"));
     }
     if why.cause() == Cause::AddressInUse {
         return unmade(node, why);
@@ -271,9 +273,8 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                     )
                 }
                 Why::Refused => format!(
-                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall \
-                        rejects it, \
-                        or the manager does not listen"
+                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall rejects \
+                        it, or the manager does not listen"
                 ),
                 Why::UnknownName => {
                     format!("{node_name} cannot resolve {address}, the address of {leader_name}")
@@ -293,18 +294,15 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                 Problem::of(STEP, node_name, format!("{message}{both}. It cannot join the swarm ({why})"))
                     .closed(why.is_closed());
             match failure.why {
-                Why::UnknownName => problem.fix(
-                    "Write the IP address in cluster.yaml, or add the name to \
-                    /etc/hosts on every node",
-                ),
+                Why::UnknownName => problem.fix(Fix::manual(
+                    "Write the IP address in cluster.yaml, or add the name to /etc/hosts on every node",
+                )),
                 _ => problem
-                    .fix(format!(
-                        "Open 2377/tcp, 7946/tcp, 7946/udp and 4789/udp between the \
-                            nodes: `iptables -L INPUT -n -v` and `nft list ruleset` on {leader_name}; \
-                            also check \
-                            the provider's security group"
+                    .fix(fixes::open_ports(
+                        "2377/tcp, 7946/tcp, 7946/udp and 4789/udp between the nodes",
+                        leader_name,
                     ))
-                    .fix("Resume: `envdoc cluster up`"),
+                    .fix(fixes::resume()),
             }
         }
         (Ok(()), _) => Problem::of(
@@ -316,20 +314,21 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
             ),
         )
         .closed(why.is_closed())
-        .fix("Read its engine's log: `journalctl -u docker`")
-        .fix("Resume: `envdoc cluster up`"),
+        .fix(Fix::run("Read its engine's log:", "journalctl -u docker"))
+        .fix(fixes::resume()),
     }
 }
 
 /// The way could not be looked at from there.
 fn unseen(node: &Node, leader: &Node, why: &Error) -> Problem {
-    Problem::of(STEP, &node.name, format!("{} failed to join the swarm: {why}", node.name))
+    let (from, to) = (&node.name, &leader.address);
+    Problem::of(STEP, from, format!("{from} failed to join the swarm: {why}"))
         .closed(why.is_closed())
-        .fix(format!(
-            "Check from {} that {}:2377/tcp, 7946/tcp and 7946/udp are reachable: `nc -vz {1} 2377`",
-            node.name, leader.address
+        .fix(Fix::run(
+            format!("Check from {from} that {to}:2377/tcp, 7946/tcp and 7946/udp are reachable:"),
+            format!("nc -vz {to} 2377"),
         ))
-        .fix("Resume: `envdoc cluster up`")
+        .fix(fixes::resume())
 }
 
 /// Earlier lives of our nodes are taken off the manager's list, in a swarm that envdoc created.

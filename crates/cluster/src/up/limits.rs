@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use diagnostic::Fix;
 use diagnostic::units::memory;
 
 use super::Work;
 use crate::container;
+use crate::fixes;
 use crate::observed_state::ObservedState;
 use crate::plan::{ClusterPlan, Node, PLAN_LABEL};
 use crate::probe;
@@ -172,34 +174,29 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
     let mut problem = Problem::new(Step::Container, message);
     problem.node = Some(refused[0].node.clone()).filter(|node| refused.iter().all(|one| one.node == *node));
     if let Some(block) = block(plan, refused) {
-        problem = problem.fix(format!(
+        problem = problem.fix(Fix::manual(format!(
             "Use the engines' own limits in cluster.yaml, which fit all nodes (enough memlock for NCCL over \
              Ethernet, not for InfiniBand): `{block}`"
-        ));
+        )));
     }
     allowed(refused).into_iter().fold(problem, Problem::fix)
 }
 
 /// How the engines can be made to take the limits.
-fn allowed(refused: &[Refused]) -> Vec<String> {
+fn allowed(refused: &[Refused]) -> Vec<Fix> {
     let mut fixes = Vec::new();
     let own = refused.iter().filter(|one| one.why.is_none());
     let names: BTreeSet<&str> = own.map(|one| one.name).collect();
     if !names.is_empty() {
         let settings: Vec<String> =
             names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
-        fixes.push(format!(
-            "Allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
-             needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
-            settings.join(" and ")
-        ));
+        fixes.push(fixes::raise_limits(&settings.join(" and "), "these nodes"));
     }
     if refused.iter().any(|one| one.why.is_some()) {
-        fixes.push(
-            "Change the rule that refuses it on these nodes; show the plugins of the engine: `docker info \
-             --format '{{.Plugins.Authorization}}'`"
-                .into(),
-        );
+        fixes.push(Fix::run(
+            "Change the rule that refuses it on these nodes; show the plugins of the engine:",
+            "docker info --format '{{.Plugins.Authorization}}'",
+        ));
     }
     fixes
 }
@@ -235,6 +232,7 @@ fn block(plan: &ClusterPlan, refused: &[Refused]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::two_nodes;
+    use diagnostic::FixClass;
 
     fn refused(node: &str, name: &'static str, wanted: i64, has: Option<u64>) -> Refused {
         Refused { node: node.into(), name, wanted, has, why: None }
@@ -257,8 +255,10 @@ mod tests {
             "{}",
             problem.message
         );
-        assert!(problem.fix[0].ends_with("`limits: { shm: 2048m, memlock: 64k, nofile: 524288 }`"));
-        assert!(problem.fix[1].contains("LimitMEMLOCK=infinity and LimitNOFILE=infinity"));
+        let [block, allow] = &problem.fixes[..] else { panic!("{:?}", problem.fixes) };
+        assert!(block.title.ends_with("`limits: { shm: 2048m, memlock: 64k, nofile: 524288 }`"), "{block}");
+        assert!(allow.title.contains("LimitMEMLOCK=infinity and LimitNOFILE=infinity"), "{allow}");
+        assert_eq!(allow.class, FixClass::RestartsService);
     }
 
     #[test]
@@ -281,13 +281,10 @@ mod tests {
                  is 64 MiB)"
             )
         );
-        assert!(
-            problem.fix[0].contains("`limits: { shm: 64m, memlock: 8192k, nofile: "),
-            "{:?}",
-            problem.fix
-        );
-        assert!(problem.fix[1].contains("LimitMEMLOCK=infinity with"), "{:?}", problem.fix);
-        assert!(problem.fix[2].contains("docker info"), "{:?}", problem.fix);
+        let [block, allow, rule] = &problem.fixes[..] else { panic!("{:?}", problem.fixes) };
+        assert!(block.title.contains("`limits: { shm: 64m, memlock: 8192k, nofile: "), "{block}");
+        assert!(allow.title.contains("LimitMEMLOCK=infinity in"), "{allow}");
+        assert!(rule.commands[0].contains("docker info"), "{rule}");
     }
 
     #[test]

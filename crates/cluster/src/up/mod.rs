@@ -31,11 +31,12 @@ use super::probe::Probe;
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::secrets::Value;
-use super::{leftovers, swarm};
+use super::{fixes, leftovers, swarm};
 use crate::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use crate::worker::tcp;
+use diagnostic::Fix;
 use docker::auth::Logins;
 use docker::engine::Engine;
 use docker::{fan_out, swarm as engine_swarm};
@@ -157,10 +158,10 @@ impl<'a> Work<'a> {
         match observed.first().is_some_and(|first| first.machine.swarm.manager) {
             true => engine_swarm::members(engine).await.map_err(|why| {
                 let message = format!("the manager cannot list its members: {why}");
-                vec![Problem::of(Step::Swarm, &leader.name, message).closed(why.is_closed()).fix(
-                    "Check whether the swarm has a leader (it needs a majority of its managers): \
-                                `docker node ls`",
-                )]
+                vec![Problem::of(Step::Swarm, &leader.name, message).closed(why.is_closed()).fix(Fix::run(
+                    "Check whether the swarm has a leader (it needs a majority of its managers):",
+                    "docker node ls",
+                ))]
             }),
             false => Ok(Vec::new()),
         }
@@ -285,9 +286,8 @@ async fn ip(node: &Node) -> Result<String, Problem> {
         Err(_) => format!("no answer within {} s", RESOLVE_TIMEOUT.as_secs()),
     };
     let message = format!("cannot resolve {} on this machine: {why}", node.address);
-    Err(Problem::of(Step::Connect, &node.name, message)
-        .fix("Write the IP address in cluster.yaml, or fix name resolution: `getent hosts NAME`")
-        .fix("List the addresses of that node: `ip -brief address`"))
+    let problem = Problem::of(Step::Connect, &node.name, message);
+    Err(problem.fix(fixes::name_resolution("this machine")).fix(fixes::addresses()))
 }
 
 /// Refuses what cannot be, before anything is changed.

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::{Work, on_all};
 use crate::Error;
+use crate::fixes;
 use crate::network::{self, Decision};
 use crate::plan::Node;
 use crate::probe::{self, Probe};
@@ -12,6 +13,7 @@ use crate::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::validate::fits_two_each;
 use crate::worker::{Answer, Interface, Task};
+use diagnostic::Fix;
 use docker::engine::Engine;
 use docker::{Cause, container, network as engine_network};
 
@@ -71,10 +73,9 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
             && let Some((network, interface)) = routed(subnet, routes)
         {
             return Err(vec![
-                overlap(node, subnet, &format!("its route to {network} through {interface}")).fix(format!(
-                    "Show the route, on {}: `ip route get {}`",
-                    node.name,
-                    network.split('/').next().unwrap_or(network)
+                overlap(node, subnet, &format!("its route to {network} through {interface}")).fix(Fix::run(
+                    format!("Show the route, on {}:", node.name),
+                    format!("ip route get {}", network.split('/').next().unwrap_or(network)),
                 )),
             ]);
         }
@@ -131,10 +132,10 @@ fn overlap(node: &Node, subnet: &str, taken: &str) -> Problem {
             node.name
         ),
     )
-    .fix(
+    .fix(Fix::manual(
         "Choose a different subnet in cluster.yaml, or leave it out so that Docker chooses a free \
             one: `network: { subnet: 10.211.0.0/24 }`",
-    )
+    ))
 }
 
 fn unmade(work: &Work<'_>, leader: &Node, why: &Error) -> Problem {
@@ -148,11 +149,12 @@ fn unmade(work: &Work<'_>, leader: &Node, why: &Error) -> Problem {
                     the swarm: {why}"
             ),
         )
-        .fix(
-            "List the networks on that node: `docker network inspect $(docker network ls -q) \
-                --format '{{.Name}} {{range .IPAM.Config}}{{.Subnet}}{{end}}'`",
-        )
-        .fix("Choose a different subnet in cluster.yaml, or leave it out");
+        .fix(Fix::run(
+            "List the networks on that node:",
+            "docker network inspect $(docker network ls -q) --format '{{.Name}} {{range \
+                .IPAM.Config}}{{.Subnet}}{{end}}'",
+        ))
+        .fix(Fix::manual("Choose a different subnet in cluster.yaml, or leave it out"));
     }
     Problem::of(STEP, &leader.name, format!("cannot create the overlay {}: {why}", network.name))
         .closed(why.is_closed())
@@ -188,10 +190,8 @@ fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &Error) -> Problem
         return overlap(node, subnet, &why.to_string());
     }
     if why.cause() == Cause::DiskFull {
-        return Problem::of(STEP, &node.name, format!("the disk of {} is full: {why}", node.name)).fix(
-            "Show what uses the space, then remove unused images: `docker system df; docker system \
-                prune -a`",
-        );
+        return Problem::of(STEP, &node.name, format!("the disk of {} is full: {why}", node.name))
+            .fix(fixes::free_disk());
     }
     if network != "host" && why.cause() == Cause::NetworkNotAttached {
         return Problem::of(
@@ -199,8 +199,11 @@ fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &Error) -> Problem
             &node.name,
             format!("{} cannot use the network {network}: {why}", node.name),
         )
-        .fix("Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes: `envdoc cluster check`")
-        .fix("Resume: `envdoc cluster up`");
+        .fix(Fix::run(
+            "Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes:",
+            "envdoc cluster check",
+        ))
+        .fix(fixes::resume());
     }
     Problem::of(
         STEP,

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::activity::{Activity, activity};
 use crate::plan::Node;
 use crate::problem::{Problem, Step};
+use diagnostic::Fix;
 use docker::container;
 use docker::engine::Engine;
 
@@ -49,6 +50,8 @@ pub(super) fn refused(step: Step, node: &Node, needed: &str, busy: &Busy) -> Pro
             start: {busy}",
         node.name
     );
-    Problem::of(step, &node.name, message)
-        .fix("Wait until they have ended, or stop them with the restart: `envdoc cluster up --restart`")
+    Problem::of(step, &node.name, message).fix(Fix::restarts_service(
+        "Wait until they have ended, or stop them with the restart:",
+        &["envdoc cluster up --restart"],
+    ))
 }

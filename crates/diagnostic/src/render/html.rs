@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::report::{Body, Column, Outcome, Report, Section};
-use crate::{Diagnostic, Verdict};
+use crate::{Diagnostic, Fix, Verdict};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -51,6 +51,10 @@ fn section(text: &mut String, section: &Section) {
                 points.iter().map(|point| format!("<li>{}</li>\n", escape(point))).collect();
             let _ = writeln!(text, "<ul>\n{}</ul>", points.concat());
         }
+        Body::Fixes(fixes) => {
+            fixes.iter().for_each(|one| fix(text, one));
+            text.push('\n');
+        }
         Body::Svg(svg) => text.push_str(svg),
     }
 }
@@ -96,12 +100,14 @@ fn finding(text: &mut String, found: &Diagnostic) {
     if !found.evidence.is_empty() {
         let _ = write!(text, "<pre>{}</pre>", escape(&found.evidence.join("\n")));
     }
-    for fix in &found.fixes {
-        let consequence = fix.class.consequence().map_or(String::new(), |words| format!(" ({words})"));
-        let _ = write!(text, "<p>fix{consequence}: {}</p>", escape(&fix.title));
-        if !fix.commands.is_empty() {
-            let _ = write!(text, "<pre class=\"commands\">{}</pre>", escape(&fix.commands.join("\n")));
-        }
+    found.fixes.iter().for_each(|one| fix(text, one));
+}
+
+fn fix(text: &mut String, fix: &Fix) {
+    let consequence = fix.class.consequence().map_or(String::new(), |words| format!(" ({words})"));
+    let _ = write!(text, "<p>fix{consequence}: {}</p>", escape(&fix.title));
+    if !fix.commands.is_empty() {
+        let _ = write!(text, "<pre class=\"commands\">{}</pre>", escape(&fix.commands.join("\n")));
     }
 }
 

@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind};
-use crate::finding::{Edit, Fix, FixClass, Position};
-use crate::{Diagnostic, Verdict};
+use crate::{Diagnostic, Edit, Fix, FixClass, Position, Verdict};
 
 /// One way to fix a finding.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::report::{Body, Column, Outcome, Report, Section};
-use crate::{Diagnostic, Subject, Verdict};
+use crate::{Diagnostic, Fix, Subject, Verdict};
 
 /// The findings first, the worst of them first, then what could not be checked.
 pub fn report(report: &Report) -> String {
@@ -43,12 +43,14 @@ pub fn finding(text: &mut String, id: &str, subject: &Subject, found: &Diagnosti
     if !found.evidence.is_empty() {
         text.push('\n');
     }
-    for fix in &found.fixes {
-        let consequence = fix.class.consequence().map_or(String::new(), |words| format!(" ({words})"));
-        let _ = writeln!(text, "Fix{consequence}: {}\n", escape(&fix.title));
-        if !fix.commands.is_empty() {
-            let _ = writeln!(text, "```sh\n{}\n```\n", fix.commands.join("\n"));
-        }
+    found.fixes.iter().for_each(|one| fix(text, one));
+}
+
+fn fix(text: &mut String, fix: &Fix) {
+    let consequence = fix.class.consequence().map_or(String::new(), |words| format!(" ({words})"));
+    let _ = writeln!(text, "Fix{consequence}: {}\n", escape(&fix.title));
+    if !fix.commands.is_empty() {
+        let _ = writeln!(text, "```sh\n{}\n```\n", fix.commands.join("\n"));
     }
 }
 
@@ -117,6 +119,7 @@ fn section(text: &mut String, section: &Section) {
             }
             text.push('\n');
         }
+        Body::Fixes(fixes) => fixes.iter().for_each(|one| fix(text, one)),
         Body::Svg(_) => {}
     }
 }

@@ -1,5 +1,6 @@
 //! One renderer a format; each writes a [`crate::report::Report`], whatever command it comes from.
 
+pub mod fix_keys;
 pub mod github;
 pub mod html;
 pub mod json;

@@ -78,10 +78,12 @@ pub(super) fn test() -> Report {
     };
     let refused = Diagnostic::error("node2 refuses <22>").subject(Subject::node("node2"));
     let rows = vec![vec!["8".to_owned(), "yes".to_owned()], vec!["1024".to_owned(), "no | 3".to_owned()]];
+    let restart = Fix::restarts_service("Restart the container, on node2:", &["docker restart node2"]);
     let sections = [
         ("Bandwidth", Body::Table { columns: COLUMNS, rows }),
         ("Log context", Body::Lines(vec!["a <b> `c`".into(), "```".into()])),
         ("Remarks", Body::List(vec!["one & <two>".into()])),
+        ("What to do", Body::Fixes(vec![restart, Fix::manual("Replace the <cable>.")])),
         ("Plot", Body::Svg("<svg></svg>\n".into())),
         ("Nothing", Body::List(Vec::new())),
     ];

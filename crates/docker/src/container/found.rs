@@ -2,10 +2,86 @@
 
 use std::collections::BTreeMap;
 
-use bollard::models::{ContainerInspectResponse, EndpointSettings, Health, HealthStatusEnum};
+use bollard::models::{self, ContainerInspectResponse, EndpointSettings, HealthStatusEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How many health checks in a row must fail where neither container nor image says so (Docker Engine API).
 const DEFAULT_RETRIES: i64 = 3;
+
+/// What a container does, by the engine's words.
+#[expect(missing_docs, reason = "the engine's words")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Status {
+    /// The engine names none.
+    #[default]
+    Unknown,
+    Created,
+    Running,
+    /// `docker pause` froze its processes.
+    Paused,
+    /// Between two attempts to start.
+    Restarting,
+    Stopping,
+    Removing,
+    Exited,
+    /// It could be removed only in part.
+    Dead,
+}
+
+impl From<models::ContainerStateStatusEnum> for Status {
+    fn from(status: models::ContainerStateStatusEnum) -> Status {
+        use models::ContainerStateStatusEnum as Word;
+        match status {
+            Word::EMPTY => Status::Unknown,
+            Word::CREATED => Status::Created,
+            Word::RUNNING => Status::Running,
+            Word::PAUSED => Status::Paused,
+            Word::RESTARTING => Status::Restarting,
+            Word::STOPPING => Status::Stopping,
+            Word::REMOVING => Status::Removing,
+            Word::EXITED => Status::Exited,
+            Word::DEAD => Status::Dead,
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Status::Unknown => "unknown",
+            Status::Created => "created",
+            Status::Running => "running",
+            Status::Paused => "paused",
+            Status::Restarting => "restarting",
+            Status::Stopping => "stopping",
+            Status::Removing => "removing",
+            Status::Exited => "exited",
+            Status::Dead => "dead",
+        })
+    }
+}
+
+/// What a container's health checks say.
+#[expect(missing_docs, reason = "the engine's words")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    Starting,
+    Healthy,
+    /// Of a container that runs or restarts: as many checks in a row have failed as it allows.
+    Unhealthy,
+}
+
+impl std::fmt::Display for Health {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Health::Starting => "starting",
+            Health::Healthy => "healthy",
+            Health::Unhealthy => "unhealthy",
+        })
+    }
+}
 
 /// A container as its engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,11 +98,10 @@ pub struct Found {
     pub command: Vec<String>,
     /// Whether it runs.
     pub running: bool,
-    /// `running`, `exited`, `restarting`.
-    pub status: String,
-    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check. Of a container that runs or
-    /// restarts, `unhealthy` means that as many checks in a row have failed as it allows.
-    pub health: Option<String>,
+    /// What it does.
+    pub status: Status,
+    /// `None` where it has no health check.
+    pub health: Option<Health>,
     /// What the last health check printed.
     pub health_output: String,
     /// When it was started last, as RFC 3339.
@@ -62,7 +137,7 @@ impl Found {
             command: config.cmd.unwrap_or_default(),
             image: container.image.unwrap_or_default(),
             running,
-            status: state.status.map(|status| status.to_string()).unwrap_or_default(),
+            status: state.status.map(Status::from).unwrap_or_default(),
             health: health_status(&health, retries, running),
             health_output: last_output(health).trim().to_owned(),
             since: state.started_at.unwrap_or_default(),
@@ -81,28 +156,30 @@ impl Found {
     /// Whether programs can be started in it: it runs, is not paused, and is not between two attempts to
     /// start.
     pub fn enterable(&self) -> bool {
-        self.running && self.status != "restarting" && !self.paused()
+        self.running && self.status != Status::Restarting && !self.paused()
     }
 
     /// Whether `docker pause` froze its processes; the engine calls such a container running, too.
     pub fn paused(&self) -> bool {
-        self.status == "paused"
+        self.status == Status::Paused
     }
 }
 
-fn health_status(health: &Health, retries: Option<i64>, running: bool) -> Option<String> {
+fn health_status(health: &models::Health, retries: Option<i64>, running: bool) -> Option<Health> {
     let retries = retries.filter(|retries| *retries > 0).unwrap_or(DEFAULT_RETRIES);
     match health.status? {
         HealthStatusEnum::EMPTY | HealthStatusEnum::NONE => None,
         // The engine writes it, too, when it stops checking because it restarts the container.
         HealthStatusEnum::UNHEALTHY if running && health.failing_streak.unwrap_or(0) < retries => {
-            Some(HealthStatusEnum::STARTING.to_string())
+            Some(Health::Starting)
         }
-        status => Some(status.to_string()),
+        HealthStatusEnum::STARTING => Some(Health::Starting),
+        HealthStatusEnum::HEALTHY => Some(Health::Healthy),
+        HealthStatusEnum::UNHEALTHY => Some(Health::Unhealthy),
     }
 }
 
-fn last_output(health: Health) -> String {
+fn last_output(health: models::Health) -> String {
     health.log.unwrap_or_default().pop().and_then(|last| last.output).unwrap_or_default()
 }
 
@@ -111,7 +188,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn health(running: bool, streak: i64, config: &serde_json::Value) -> Option<String> {
+    fn health(running: bool, streak: i64, config: &serde_json::Value) -> Option<Health> {
         let answer = json!({
             "State": {
                 "Running": running,
@@ -127,8 +204,8 @@ mod tests {
     #[test]
     fn unhealthy_needs_checks_that_failed() {
         let own = json!({"Healthcheck": {"Test": ["CMD", "true"], "Retries": 5}});
-        let starting = Some("starting".to_owned());
-        let unhealthy = Some("unhealthy".to_owned());
+        let starting = Some(Health::Starting);
+        let unhealthy = Some(Health::Unhealthy);
         assert_eq!(health(true, 0, &own), starting);
         assert_eq!(health(true, 4, &own), starting);
         assert_eq!(health(true, 5, &own), unhealthy);

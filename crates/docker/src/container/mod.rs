@@ -25,7 +25,7 @@ use crate::printed::{self, Log};
 use crate::spec::Container;
 
 pub use crate::printed::Printed;
-pub use found::Found;
+pub use found::{Found, Health, Status};
 
 /// What a container may take to end by itself before it is killed, in seconds.
 const STOP_GRACE_SECONDS: i32 = 10;

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use address::SshAddress;
 
+use diagnostic::Fix;
 use diagnostic::error::{Error, Kind};
 use facts::docker::endpoint;
 use facts::environment;
@@ -53,8 +54,8 @@ enum Channel {
 pub struct ConnectError {
     /// What happened, in the words of who said it.
     pub message: String,
-    /// What to do, each a sentence or a command.
-    pub hints: Vec<String>,
+    /// What to do, the best first.
+    pub fixes: Vec<Fix>,
     /// The kind of the reason, where it is a known one.
     pub cause: Option<ConnectCause>,
 }
@@ -84,7 +85,7 @@ pub enum ConnectCause {
 
 impl ConnectError {
     pub(crate) fn new(message: impl ToString) -> Self {
-        ConnectError { message: message.to_string(), hints: Vec::new(), cause: None }
+        ConnectError { message: message.to_string(), fixes: Vec::new(), cause: None }
     }
 
     pub(crate) fn caused_by(mut self, cause: ConnectCause) -> Self {
@@ -92,8 +93,8 @@ impl ConnectError {
         self
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub(crate) fn fix(mut self, fix: Fix) -> Self {
+        self.fixes.push(fix);
         self
     }
 
@@ -101,7 +102,7 @@ impl ConnectError {
     pub fn error(self, endpoint: &str) -> Error {
         let error =
             Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {}", self.message));
-        self.hints.into_iter().fold(error, Error::hint)
+        self.fixes.iter().map(Fix::to_string).fold(error, Error::hint)
     }
 }
 

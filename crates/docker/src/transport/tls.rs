@@ -19,6 +19,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::{ConnectError, Folder};
+use diagnostic::Fix;
 
 /// The longest that one later connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,7 +60,11 @@ pub(super) async fn open(
     let address = address.trim_end_matches('/');
     let host = match address.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => host.trim_matches(['[', ']']),
-        _ => return Err(ConnectError::new(format!("{address} has no port")).hint("Use tcp://HOST:2376")),
+        _ => {
+            return Err(
+                ConnectError::new(format!("{address} has no port")).fix(Fix::manual("Use tcp://HOST:2376"))
+            );
+        }
     };
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| ConnectError::new(format!("{host:?} is not a host name or address")))?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use docker::engine::Engine;
 use docker::{Cause, container, fan_out};
 use host::load::{self, Load};
@@ -9,6 +10,7 @@ use host::load::{self, Load};
 use super::{Reached, Site};
 use crate::Error;
 use crate::container_probe::{self, ContainerProbe};
+use crate::fixes;
 use crate::not_running;
 use crate::plan::Node;
 use crate::problem::Problem;
@@ -25,7 +27,7 @@ const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Why a container cannot take part, and what to do.
 struct NotRunning {
     message: String,
-    fix: Vec<String>,
+    fixes: Vec<Fix>,
 }
 
 impl Site<'_> {
@@ -46,10 +48,10 @@ impl Site<'_> {
         for (result, (node, _)) in inspected.await.into_iter().zip(reached) {
             match result {
                 Ok(found) => nodes.push(found),
-                Err(NotRunning { message, fix }) => {
+                Err(NotRunning { message, fixes }) => {
                     failed.push((node.name.clone(), format!("{}: {message}", node.name)));
-                    let new: Vec<_> = fix.into_iter().filter(|fix| !outcome.fix.contains(fix)).collect();
-                    outcome.fix.extend(new);
+                    let new: Vec<_> = fixes.into_iter().filter(|fix| !outcome.fixes.contains(fix)).collect();
+                    outcome.fixes.extend(new);
                 }
             }
         }
@@ -65,7 +67,7 @@ impl Site<'_> {
         node: &Node,
         engine: Result<&'w Engine, &'w Problem>,
     ) -> Result<&'w Engine, NotRunning> {
-        let of = |message: String, fix: Vec<String>| NotRunning { message, fix };
+        let of = |message: String, fixes: Vec<Fix>| NotRunning { message, fixes };
         // What to do about these is said once for each cause.
         let engine = engine.map_err(|problem| of(problem.message.clone(), Vec::new()))?;
         let deadline = self.options.deadline;
@@ -75,18 +77,19 @@ impl Site<'_> {
             of(format!("the Docker engine did not answer within {seconds:.0} s"), Vec::new())
         })?;
         let found = found.map_err(|error| of(error.to_string(), Vec::new()))?;
-        let mut up = vec!["Create and start what is missing: `envdoc cluster up`".to_owned()];
+        let mut up = vec![Fix::run("Create and start what is missing:", "envdoc cluster up")];
         let Some(found) = found else { return Err(of("no container of this cluster".to_owned(), up)) };
         if !found.running {
             if not_running::has_run(&found) {
-                up.push(format!("Read what the container printed: `envdoc cluster logs {}`", node.name));
+                let logs = format!("envdoc cluster logs {}", node.name);
+                up.push(Fix::run("Read what the container printed:", logs));
             }
             let state = not_running::state(&found);
             return Err(of(format!("its container {} does not run: it {state}", found.name), up));
         }
         if found.paused() {
-            let fix = vec![not_running::unpause(&node.name, &found.name)];
-            return Err(of(format!("its container {} is paused", found.name), fix));
+            let fixes = vec![not_running::unpause(&node.name, &found.name)];
+            return Err(of(format!("its container {} is paused", found.name), fixes));
         }
         let network = &self.plan.network.name;
         // A container that shares the machine's network is in `host`.
@@ -101,14 +104,14 @@ impl Site<'_> {
         let network = &self.plan.network.name;
         let has: Vec<_> = found.addresses.keys().map(String::as_str).collect();
         let has = if has.is_empty() { "no network".to_owned() } else { has.join(", ") };
-        let fix = vec![
-            format!(
-                "Connect the container on that machine: `docker network connect {network} {}`",
-                node.name
-            ),
-            "Recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
-        ];
-        NotRunning { message: format!("its container is not in the network {network}; it is in {has}"), fix }
+        let connect = format!("docker network connect {network} {}", node.name);
+        NotRunning {
+            message: format!("its container is not in the network {network}; it is in {has}"),
+            fixes: vec![
+                Fix::run("Connect the container on that machine:", connect),
+                fixes::recreate("Recreate the cluster:"),
+            ],
+        }
     }
 
     /// The worker is in every container.
@@ -132,7 +135,7 @@ impl Site<'_> {
             match entered {
                 Ok(one) => containers.push(one),
                 Err((node, why)) => {
-                    outcome.fix.extend(containerd(&node, &why));
+                    outcome.fixes.extend(containerd(&node, &why));
                     let message = format!("{node}: cannot run envdoc's worker in its container: {why}");
                     failed.push((node, message));
                 }
@@ -169,19 +172,21 @@ fn not_connected(access: Vec<NodeAccess>, outcome: &mut Outcome) {
     if !groups.is_empty() {
         let causes: Vec<String> = groups.iter().map(unreached::Group::message).collect();
         outcome.message = format!("{}: {}", PhaseId::Containers.id(), causes.join("; "));
-        for fix in groups.iter().flat_map(|group| group.hints()).rev() {
-            outcome.fix.insert(0, fix.clone());
-        }
+        outcome.fixes.splice(..0, groups.iter().flat_map(|group| group.fixes()).cloned());
     }
     outcome.access = access;
 }
 
 /// What to do where no program can be started because the engine has no containerd.
-fn containerd(node: &str, why: &Error) -> Option<String> {
+fn containerd(node: &str, why: &Error) -> Option<Fix> {
     (why.cause() == Cause::NoContainerd).then(|| {
-        format!(
-            "Find out why containerd does not run, then start it, on {node}: `systemctl status containerd; \
-                journalctl -u containerd; systemctl restart containerd docker`"
+        Fix::restarts_service(
+            format!("Find out why containerd does not run, then start it, on {node}:"),
+            &[
+                "systemctl status containerd",
+                "journalctl -u containerd",
+                "systemctl restart containerd docker",
+            ],
         )
     })
 }
@@ -194,7 +199,7 @@ mod tests {
     #[test]
     fn a_cause_is_named_once_with_all_its_nodes() {
         let mut outcome = Outcome::new(catalog::testing::catalog(), Vec::new());
-        outcome.fix = vec!["Create what is missing".into()];
+        outcome.fixes = vec![Fix::manual("Create what is missing")];
         not_connected(six_nodes(), &mut outcome);
         assert_eq!(
             outcome.message,
@@ -203,8 +208,8 @@ mod tests {
              node3, node5 (2 nodes): ssh: the host name cannot be resolved; for example node3: the engine \
              at ssh://10.0.0.3 cannot be used: ssh: Could not resolve hostname node3"
         );
-        let fix = ["do something about node2", "do something about node3", "Create what is missing"];
-        assert_eq!(outcome.fix, fix);
+        let fixes = ["do something about node2", "do something about node3", "Create what is missing"];
+        assert_eq!(outcome.fixes, fixes.map(Fix::manual));
     }
 
     #[test]
@@ -214,6 +219,6 @@ mod tests {
         let access = six_nodes().into_iter().map(|one| NodeAccess { problem: None, ..one }).collect();
         not_connected(access, &mut outcome);
         assert_eq!(outcome.message, "containers: node2: its container is paused");
-        assert!(outcome.fix.is_empty());
+        assert!(outcome.fixes.is_empty());
     }
 }

@@ -65,7 +65,7 @@ impl Site<'_> {
         let mut remarks: Vec<String> = rest.into_iter().map(|changed| message(changed).1).collect();
         remarks.push("later phases were skipped: at this rate TCP stalls, and measures nothing".into());
         outcome.remarks.extend(remarks);
-        outcome.fix.extend(fixes);
+        outcome.fixes.extend(fixes);
         outcome.finish_phase(PhaseId::Loss, start, failed, "")
     }
 

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use docker::fan_out;
 use futures_util::{StreamExt, stream};
 
@@ -68,11 +69,11 @@ impl Site<'_> {
         };
         let failed: Vec<_> = containers.iter().zip(&pins).filter_map(wrong).collect();
         if !failed.is_empty() {
-            outcome.fix.push(
-                "Remove `network: { interface: … }` from cluster.yaml so that the interface \
-                with the container's address is pinned, then apply: `envdoc cluster up`"
-                    .into(),
-            );
+            outcome.fixes.push(Fix::restarts_service(
+                "Remove `network: { interface: … }` from cluster.yaml so that the interface with the \
+                    container's address is pinned, then apply:",
+                &["envdoc cluster up"],
+            ));
         }
         let used: Vec<_> = containers
             .iter()
@@ -145,8 +146,8 @@ impl Site<'_> {
                 (Ok(bytes), Some(mtu)) if bytes < mtu => {
                     let problem = causes::small(self.plan, name, other, bytes, mtu);
                     failed.push((name.clone(), problem.message));
-                    if outcome.fix.is_empty() {
-                        outcome.fix = problem.fix;
+                    if outcome.fixes.is_empty() {
+                        outcome.fixes = problem.fixes;
                     }
                 }
                 (Ok(bytes), _) => least = least.min(bytes),
@@ -194,11 +195,11 @@ impl Site<'_> {
             let mut problem = ssh::unlogged(one, other, why);
             if let Some(server) = servers[*to] {
                 problem.message += &format!("; the sshd of {other} {}", server.message());
-                problem.fix.insert(0, server.fix(other));
+                problem.fixes.insert(0, server.fix(other));
             }
             failed.push((one.clone(), problem.message));
-            if outcome.fix.is_empty() {
-                outcome.fix = problem.fix;
+            if outcome.fixes.is_empty() {
+                outcome.fixes = problem.fixes;
             }
         }
         let count = containers.len() * (containers.len() - 1);
@@ -286,7 +287,7 @@ impl Site<'_> {
         };
         if let Some(first) = problems.first() {
             outcome.message = format!("{}: {}", phase.id(), first.message);
-            outcome.fix.extend(first.fix.iter().cloned());
+            outcome.fixes.extend(first.fixes.iter().cloned());
         }
         outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.message));
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use docker::transport::Transport;
 use docker::{exec, fan_out};
 use tokio::time::timeout;
@@ -31,7 +32,7 @@ enum Reason {
     /// Its process is stopped.
     Stopped(Stopped),
     /// A new connection to its engine fails.
-    Unreachable { why: String, hints: Vec<String> },
+    Unreachable { why: String, fixes: Vec<Fix> },
 }
 
 impl Site<'_> {
@@ -50,7 +51,7 @@ impl Site<'_> {
                 }
             }
             outcome.message += &format!("; {node}: {message}");
-            outcome.fix.splice(..0, reason.fixes(node));
+            outcome.fixes.splice(..0, reason.fixes(node));
         }
     }
 }
@@ -76,7 +77,7 @@ async fn unreachable(one: &ContainerProbe<'_>) -> Option<Reason> {
         Ok(transport) => transport.ssh()?.check_engine(deadline).await.err()?,
         Err(blocked) => blocked,
     };
-    Some(Reason::Unreachable { why: blocked.message, hints: blocked.hints })
+    Some(Reason::Unreachable { why: blocked.message, fixes: blocked.fixes })
 }
 
 impl Reason {
@@ -93,11 +94,11 @@ impl Reason {
         }
     }
 
-    fn fixes(&self, node: &str) -> Vec<String> {
+    fn fixes(&self, node: &str) -> Vec<Fix> {
         match self {
             Reason::Ended { .. } => Vec::new(),
             Reason::Stopped(stopped) => vec![stopped.fix(node)],
-            Reason::Unreachable { hints, .. } => hints.clone(),
+            Reason::Unreachable { fixes, .. } => fixes.clone(),
         }
     }
 }

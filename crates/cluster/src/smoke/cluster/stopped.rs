@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use diagnostic::Fix;
 use docker::exec;
 use host::process_stat::ProcessStat;
 
@@ -57,8 +58,8 @@ impl Stopped {
     }
 
     /// The command that continues it.
-    pub(super) fn fix(self, node: &str) -> String {
-        format!("Continue it: `envdoc cluster exec {node} -- kill -CONT {}`", self.process)
+    pub(super) fn fix(self, node: &str) -> Fix {
+        Fix::run("Continue it:", format!("envdoc cluster exec {node} -- kill -CONT {}", self.process))
     }
 }
 
@@ -97,6 +98,6 @@ mod tests {
         assert_eq!(Stopped::oldest(&(session.clone() + &stat(7, 'S', 400))), None);
         let server = Stopped::oldest(&(session + &stat(7, 'T', 400))).unwrap();
         assert_eq!(server.message(), "(pid 7 in the container) is stopped by a signal (state T)");
-        assert_eq!(server.fix("node2"), "Continue it: `envdoc cluster exec node2 -- kill -CONT 7`");
+        assert_eq!(server.fix("node2").commands, ["envdoc cluster exec node2 -- kill -CONT 7"]);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use docker::fan_out;
 
 use super::ask::ask;
 use super::{PEER_GRACE, PhaseRunner};
-use crate::smoke::found::LESS_LOAD;
+use crate::smoke::found::less_load;
 use crate::smoke::outcome::{PhaseFailed, Status, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::processor::Usage;
@@ -55,9 +56,12 @@ impl PhaseRunner<'_> {
         let (limited, load) = starved.iter().partition::<Vec<_>, _>(|(_, usage)| usage.is_limited());
         let limits = limited.iter().filter(|(rank, _)| !self.endpoints[*rank].is_rank).map(|(rank, _)| {
             let node = &self.endpoints[*rank].node;
-            format!("Raise the CPU limit of the container on {node}: `docker update --cpus N {node}`")
+            Fix::run(
+                format!("Raise the CPU limit of the container on {node}:"),
+                format!("docker update --cpus N {node}"),
+            )
         });
-        self.outcome.fix.extend(limits.chain((!load.is_empty()).then(|| LESS_LOAD.to_owned())));
+        self.outcome.fixes.extend(limits.chain((!load.is_empty()).then(less_load)));
         let (verdict, status, not_judged) = stalled_verdict(id, !limited.is_empty());
         let why: Vec<&str> = rows.iter().map(|(_, message)| message.as_str()).collect();
         self.outcome.message = format!("{}: {not_judged}{stalled}, while {}", id.id(), why.join("; "));

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::Fix;
 use docker::fan_out;
 use futures_util::stream::StreamExt;
 
 use super::ask::gone;
 use super::{Endpoint, PhaseRunner};
+use crate::blocked::nsenter;
 use crate::probe;
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
@@ -37,7 +39,7 @@ impl PhaseRunner<'_> {
             Some((endpoint.node.clone(), format!("{} cannot listen: {why}", endpoint.node)))
         });
         let mut failed: Vec<_> = deaf.collect();
-        self.outcome.fix.extend(self.endpoints.iter().zip(&listeners).filter_map(no_port));
+        self.outcome.fixes.extend(self.endpoints.iter().zip(&listeners).filter_map(no_port));
         if failed.is_empty() {
             let tried = self.connect_all(&listeners).await;
             failed = self.unreached(tried);
@@ -113,13 +115,15 @@ impl PhaseRunner<'_> {
 }
 
 /// What to do on a node that has no port for a listener.
-fn no_port((endpoint, listener): (&Endpoint, &Listener)) -> Option<String> {
+fn no_port((endpoint, listener): (&Endpoint, &Listener)) -> Option<Fix> {
     listener.as_ref().err().filter(|failure| failure.why == Why::NoFreePort)?;
     let node = &endpoint.node;
-    Some(format!(
-        "Show the local ports of that container and what uses them, on {node}: `docker exec {node} sysctl \
-            net.ipv4.ip_local_port_range; nsenter --net --target $(docker inspect --format \
-            '{{{{.State.Pid}}}}' {node}) ss -s`"
+    Some(Fix::safe(
+        format!("Show the local ports of that container and what uses them, on {node}:"),
+        &[
+            &format!("docker exec {node} sysctl net.ipv4.ip_local_port_range"),
+            &format!("{} ss -s", nsenter(node)),
+        ],
     ))
 }
 

@@ -5,7 +5,7 @@ use crate::smoke::outcome::{Measured, Outcome, Phase, Status, Verdict};
 use crate::smoke::phase;
 use diagnose::root_cause::Cause;
 use diagnostic::report::{self, Body, Column, Report, Section, Step};
-use diagnostic::{Diagnostic, Fix, Subject};
+use diagnostic::{Diagnostic, Subject};
 
 /// A result for each phase, and for each node that a phase failed on; the verdict is the last one and has the
 /// causes and fixes.
@@ -36,9 +36,9 @@ fn sections(outcome: &Outcome) -> Vec<Section> {
         _ => plot::drawn(results, expected),
     };
     // The finding of any other verdict has the fixes.
-    let fixes = if outcome.verdict == Verdict::Unknown { &outcome.fix[..] } else { &[] };
+    let fixes = if outcome.verdict == Verdict::Unknown { outcome.fixes.clone() } else { Vec::new() };
     let all = [
-        ("What to do", Body::List(fixes.to_vec())),
+        ("What to do", Body::Fixes(fixes)),
         ("Plot", Body::Svg(plot(&outcome.results, outcome.expected.as_ref()))),
         ("Bandwidth", sizes(&outcome.results)),
         ("Plot of NCCL on the GPUs", Body::Svg(plot(gpus, None))),
@@ -93,7 +93,7 @@ fn verdict(outcome: &Outcome) -> diagnostic::Verdict {
     }
     let message = format!("{}: {}", outcome.verdict.id(), outcome.message);
     let evidence = outcome.causes.causes.iter().flat_map(of_cause).collect();
-    let fixes = outcome.fix.iter().map(Fix::manual).collect();
+    let fixes = outcome.fixes.clone();
     diagnostic::Verdict::Found(Box::new(Diagnostic { evidence, fixes, ..Diagnostic::error(message) }))
 }
 
@@ -110,6 +110,7 @@ mod tests {
     use super::*;
     use crate::smoke::outcome::Captured;
     use crate::smoke::phase::PhaseId;
+    use diagnostic::Fix;
     use diagnostic::render::{github, markdown, sarif};
 
     /// Two ranks; the second node's torch cannot be imported.
@@ -123,7 +124,7 @@ mod tests {
         }]);
         let why = ("node2".to_owned(), "node2: rank 1: import torch".to_owned());
         let _ = outcome.finish_phase(PhaseId::Torch, start, vec![why], "");
-        outcome.fix.push("Install torch in the image".into());
+        outcome.fixes.push(Fix::manual("Install torch in the image"));
         outcome
     }
 
@@ -161,9 +162,21 @@ mod tests {
         let mut outcome = failed();
         outcome.verdict = Verdict::Unknown;
         let text = markdown::report(&report(&outcome));
-        assert!(text.contains("## What to do\n\n- Install torch in the image\n"), "{text}");
+        assert!(text.contains("## What to do\n\nFix: Install torch in the image\n"), "{text}");
         assert_eq!(text.matches("Install torch in the image").count(), 1, "{text}");
         assert_eq!(markdown::report(&report(&failed())).matches("Install torch").count(), 1);
+    }
+
+    #[test]
+    fn commands_are_code_and_a_restart_is_announced() {
+        let mut outcome = failed();
+        outcome.fixes = vec![Fix::restarts_service("Restart it, on node2:", &["docker restart node2"])];
+        let shown = "Fix (restarts a service): Restart it, on node2:\n\n```sh\ndocker restart node2\n```\n";
+        for verdict in [Verdict::Failed, Verdict::Unknown] {
+            outcome.verdict = verdict;
+            let text = markdown::report(&report(&outcome));
+            assert!(text.contains(shown), "{text}");
+        }
     }
 
     #[test]

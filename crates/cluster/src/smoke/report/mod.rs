@@ -13,7 +13,8 @@ pub use packets::PacketsEntry;
 
 use std::collections::BTreeMap;
 
-use diagnostic::render::message_keys;
+use diagnostic::Fix;
+use diagnostic::render::{fix_keys, json::FixEntry, message_keys};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,7 +29,7 @@ pub const SCHEMA: u32 = 1;
 /// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests
 /// prints them.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = message_keys::describe)]
+#[schemars(transform = message_keys::describe, transform = fix_keys::describe)]
 pub struct SmokeReport {
     /// Version of this format.
     pub schema: u32,
@@ -79,8 +80,10 @@ pub struct SmokeReport {
     pub causes: Vec<CauseEntry>,
     /// What else should be known.
     pub remarks: Vec<String>,
-    /// What to do, each a sentence or a command.
-    pub fix: Vec<String>,
+    /// What to do, the best first.
+    #[serde(flatten, with = "fix_keys")]
+    #[schemars(!flatten, with = "Vec<FixEntry>")]
+    pub fixes: Vec<Fix>,
 }
 
 /// NCCL on the GPUs, driven by envdoc itself.
@@ -258,7 +261,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
         nccl: outcome.nccl.as_ref().map(nccl),
         causes: diagnosis_json::report(&outcome.causes).causes,
         remarks: outcome.remarks.clone(),
-        fix: outcome.fix.clone(),
+        fixes: outcome.fixes.clone(),
     }
 }
 
@@ -285,23 +288,19 @@ fn nccl(nccl: &Nccl) -> NcclEntry {
         library_from: rank.library.from.clone(),
         nccl: rank.library.version.clone(),
     };
+    let log = &nccl.log;
     NcclEntry {
         ranks: nccl.ranks.iter().map(rank).collect(),
         results: nccl.results.iter().map(measured).collect(),
         log: NcclLogEntry {
-            networks: nccl.log.networks.iter().cloned().collect(),
-            devices: nccl.log.devices.iter().cloned().collect(),
-            connections: nccl
-                .log
-                .connections
-                .iter()
-                .map(|(kind, count)| (kind.to_string(), *count))
-                .collect(),
-            nvls: nccl.log.nvls,
-            rings: nccl.log.rings,
-            ring_orders: nccl.log.orders.iter().cloned().collect(),
-            gpu_paths: nccl.log.paths.iter().cloned().collect(),
-            warnings: nccl.log.warnings.clone(),
+            networks: log.networks.iter().cloned().collect(),
+            devices: log.devices.iter().cloned().collect(),
+            connections: log.connections.iter().map(|(kind, count)| (kind.to_string(), *count)).collect(),
+            nvls: log.nvls,
+            rings: log.rings,
+            ring_orders: log.orders.iter().cloned().collect(),
+            gpu_paths: log.paths.iter().cloned().collect(),
+            warnings: log.warnings.clone(),
         },
     }
 }

@@ -6,6 +6,7 @@ use anstyle::AnsiColor;
 
 use crate::report::unreached;
 use crate::smoke::outcome::{Measured, Outcome, Phase, Status, Verdict};
+use diagnostic::Fix;
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
 
@@ -66,10 +67,11 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
         text += &diagnose::report::text::brief(&outcome.causes, *layout);
     }
     let problems = outcome.access.iter().filter_map(|one| one.problem.as_ref());
-    let above: Vec<&String> = problems.flat_map(|problem| &problem.fix).collect();
-    for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
-        let sign = if sign == "→" && !layout.unicode { "->" } else { sign };
-        for message in list.iter().filter(|message| !above.contains(message)) {
+    let above: Vec<&Fix> = problems.flat_map(|problem| &problem.fixes).collect();
+    let fixes = outcome.fixes.iter().filter(|fix| !above.contains(fix)).map(Fix::to_string).collect();
+    let arrow = if layout.unicode { "→" } else { "->" };
+    for (sign, list) in [(arrow, &fixes), ("note:", &outcome.remarks)] {
+        for message in list {
             let indent = " ".repeat(sign.chars().count() + 3);
             let first = format!("  {sign} ");
             let options = textwrap::Options::new(layout.width.max(60))
@@ -130,9 +132,9 @@ mod tests {
         for one in six_nodes() {
             let Some(problem) = one.problem else { continue };
             failed.push((one.node.clone(), format!("{}: {}", one.node, problem.message)));
-            outcome.fix.extend(problem.fix);
+            outcome.fixes.extend(problem.fixes);
         }
-        outcome.fix.push("Create what is missing".into());
+        outcome.fixes.push(Fix::manual("Create what is missing"));
         let _ = outcome.finish_phase(PhaseId::Containers, Instant::now(), failed, "");
         outcome.access = six_nodes();
         let shown = plain(&report(&outcome, &LAYOUT));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::messages::{self, Fault, Messages};
 use super::{ConnectCause, ConnectError, SshAddress, login_shell};
-use diagnostic::visible;
+use diagnostic::{Fix, visible};
 
 /// The most lines of ssh's that are shown where none of them is known.
 const LINES_LIMIT: usize = 5;
@@ -13,63 +13,82 @@ const LINE_LIMIT: usize = 200;
 
 impl Fault {
     /// What to do about it, in order.
-    fn hints(self, address: &SshAddress) -> Vec<String> {
+    fn fixes(self, address: &SshAddress) -> Vec<Fix> {
         let (ssh, known_host) = (address.ssh_arguments(), address.known_hosts_name());
         match self {
             Fault::HostKeyChanged => vec![
-                "Ask the administrator whether the machine was reinstalled; if not, another machine answers \
-                 in its place"
-                    .into(),
-                format!("After a confirmed reinstallation: ssh-keygen -R '{known_host}' && ssh {ssh} true"),
+                Fix::manual(
+                    "Ask the administrator whether the machine was reinstalled; if not, another machine \
+                     answers in its place",
+                ),
+                Fix::run(
+                    "After a confirmed reinstallation:",
+                    format!("ssh-keygen -R '{known_host}' && ssh {ssh} true"),
+                ),
             ],
             Fault::HostKeyUnknown => vec![
-                format!(
-                    "Compare the fingerprint with the machine's own before you accept it: ssh {ssh} true"
+                Fix::run(
+                    "Compare the fingerprint with the machine's own before you accept it:",
+                    format!("ssh {ssh} true"),
                 ),
-                "Show the machine's own fingerprint, on that machine: ssh-keygen -lf \
-                 /etc/ssh/ssh_host_ed25519_key.pub"
-                    .into(),
+                Fix::run(
+                    "Show the machine's own fingerprint, on that machine:",
+                    "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
+                ),
             ],
             Fault::LoginDenied => vec![
-                format!("Install your public key (password login is not supported): ssh-copy-id {ssh}"),
-                "Add a key with a passphrase to the agent: ssh-add".into(),
+                Fix::run(
+                    "Install your public key (password login is not supported):",
+                    format!("ssh-copy-id {ssh}"),
+                ),
+                Fix::run("Add a key with a passphrase to the agent:", "ssh-add"),
             ],
             Fault::KeyReadableByOthers => vec![
-                "Make the private key readable by its owner alone: chmod 600 KEY".into(),
-                format!("If the login is still denied, install the public key there: ssh-copy-id {ssh}"),
+                Fix::run("Make the private key readable by its owner alone:", "chmod 600 KEY"),
+                Fix::run(
+                    "If the login is still denied, install the public key there:",
+                    format!("ssh-copy-id {ssh}"),
+                ),
             ],
-            other => vec![other.hint().into()],
+            other => other.general_fixes(),
         }
     }
 
-    /// The one hint of the faults that need no address in it.
-    fn hint(self) -> &'static str {
+    /// What to do about the faults that need no address in it.
+    fn general_fixes(self) -> Vec<Fix> {
         match self {
             Fault::NameNotResolved => {
-                "Use the IP address, or add the name to DNS, /etc/hosts or ~/.ssh/config"
+                vec![Fix::manual("Use the IP address, or add the name to DNS, /etc/hosts or ~/.ssh/config")]
             }
-            Fault::PortRefused => {
-                "No SSH server listens on that port. Check it on that machine: systemctl status ssh"
+            Fault::PortRefused => vec![Fix::run(
+                "No SSH server listens on that port. Check it on that machine:",
+                "systemctl status ssh",
+            )],
+            Fault::NoBanner => vec![Fix::manual(
+                "The port accepts connections but sends no SSH banner: check that an SSH server listens \
+                 there",
+            )],
+            Fault::TimedOut => {
+                vec![Fix::manual("Check that the machine is up and that no firewall drops the packets")]
             }
-            Fault::NoBanner => {
-                "The port accepts connections but sends no SSH banner: check that an SSH server listens on it"
+            Fault::NoRoute => {
+                vec![Fix::manual("Check that the machine is up and that there is a route to it")]
             }
-            Fault::TimedOut => "Check that the machine is up and that no firewall drops the packets",
-            Fault::NoRoute => "Check that the machine is up and that there is a route to it",
-            Fault::TooManyKeys => {
-                "The agent offers too many keys. Set IdentitiesOnly yes and IdentityFile in ~/.ssh/config"
-            }
-            Fault::ClosedAtOnce => {
-                "The server closed the connection at once. Check its log: MaxStartups, denied address, or \
-                 no SSH server"
-            }
-            Fault::ConfigurationWritable => {
-                "Remove write permission for others from the configuration: chmod 600 ~/.ssh/config"
-            }
+            Fault::TooManyKeys => vec![Fix::manual(
+                "The agent offers too many keys. Set IdentitiesOnly yes and IdentityFile in ~/.ssh/config",
+            )],
+            Fault::ClosedAtOnce => vec![Fix::manual(
+                "The server closed the connection at once. Check its log: MaxStartups, denied address, or no \
+                 SSH server",
+            )],
+            Fault::ConfigurationWritable => vec![Fix::run(
+                "Remove write permission for others from the configuration:",
+                "chmod 600 ~/.ssh/config",
+            )],
             Fault::HostKeyChanged
             | Fault::HostKeyUnknown
-            | Fault::KeyReadableByOthers
-            | Fault::LoginDenied => "",
+            | Fault::LoginDenied
+            | Fault::KeyReadableByOthers => Vec::new(),
         }
     }
 }
@@ -120,7 +139,7 @@ pub(super) fn from_messages(address: &SshAddress, log: &str, stderr: &str) -> Co
         _ => messages::without_name(named).to_owned(),
     };
     let error = ConnectError::new(format!("ssh: {message}")).caused_by(ConnectCause::Ssh(fault));
-    fault.hints(address).into_iter().fold(error, ConnectError::hint)
+    fault.fixes(address).into_iter().fold(error, ConnectError::fix)
 }
 
 /// The last lines of ssh, and the last one on its standard error, where no fault is known from them.
@@ -130,7 +149,7 @@ fn unknown(address: &SshAddress, own: &Messages<'_>, stderr: &str) -> ConnectErr
         [] => format!("ssh {ssh} ended with status 255 without a message of its own{last}"),
         lines => format!("ssh: {}{last}", visible::line(&lines.join("; "))),
     };
-    ConnectError::new(message).hint(format!("Show what ssh does: ssh -v {ssh} true; echo $?"))
+    ConnectError::new(message).fix(Fix::run("Show what ssh does:", format!("ssh -v {ssh} true; echo $?")))
 }
 
 /// The last line on the standard error of ssh, where the server's banner, the login shell and a ProxyCommand
@@ -152,7 +171,7 @@ pub(super) fn timed_out(address: &SshAddress, log: &str, after: Duration) -> Con
         after.as_secs_f32()
     ))
     .caused_by(ConnectCause::SshTimedOut)
-    .hint(format!("Show where the connection hangs: ssh -v {} true", address.ssh_arguments()))
+    .fix(Fix::run("Show where the connection hangs:", format!("ssh -v {} true", address.ssh_arguments())))
 }
 
 /// An output of the other side.
@@ -174,8 +193,10 @@ pub(super) fn flooded(address: &SshAddress, output: Output, limit: u64) -> Conne
         limit >> 20
     ))
     .caused_by(ConnectCause::Flooded)
-    .hint(format!("Show it: ssh {} true {cut}", address.ssh_arguments()))
-    .hint("Check the files that the shell reads on that machine (~/.bashrc, /etc/profile) for endless output")
+    .fix(Fix::run("Show it:", format!("ssh {} true {cut}", address.ssh_arguments())))
+    .fix(Fix::manual(
+        "Check the files that the shell reads on that machine (~/.bashrc, /etc/profile) for endless output",
+    ))
 }
 
 /// What [`PROBE`] found about a socket, on the other side.
@@ -229,26 +250,29 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
         SocketState::Absent => ConnectError::new(format!(
             "{socket} does not exist on {host}, or {user} has no access to its directory: {why}"
         ))
-        .hint(format!(
-            "Start the engine on {host} (systemctl start docker), or give its socket: \
-             ssh://{host}/run/user/1000/docker.sock"
+        .fix(Fix::run(
+            format!(
+                "Start the engine on {host}, or give its socket (ssh://{host}/run/user/1000/docker.sock):"
+            ),
+            "systemctl start docker",
         )),
         SocketState::NoSocket => ConnectError::new(format!("{socket} on {host} is not a socket: {why}")),
         SocketState::Denied => {
             let message = format!("{user} has no permission to use {socket} on {host}: {why}");
-            ConnectError::new(message).hint(format!(
-                "Add the user to the docker group on {host}, then log in again: usermod -aG docker {user}"
+            ConnectError::new(message).fix(Fix::run(
+                format!("Add the user to the docker group on {host}, then log in again:"),
+                format!("usermod -aG docker {user}"),
             ))
         }
         SocketState::Listening => ConnectError::new(format!(
             "an engine listens at {socket} on {host}, but the SSH server does not forward it: {why}"
         ))
-        .hint(format!(
+        .fix(Fix::manual(format!(
             "On {host}, set AllowStreamLocalForwarding yes in sshd_config and remove `restrict` before the \
              key in authorized_keys"
-        )),
+        ))),
         SocketState::Silent => ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
-            .hint(format!("Check the engine on {host}: systemctl status docker")),
+            .fix(Fix::run(format!("Check the engine on {host}:"), "systemctl status docker")),
     };
     error.caused_by(ConnectCause::Socket(state))
 }

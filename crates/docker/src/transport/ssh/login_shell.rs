@@ -1,5 +1,7 @@
 //! A login shell that ends before it runs what it was given. The only file that reads the message of nologin.
 
+use diagnostic::Fix;
+
 use super::{ConnectCause, ConnectError, SshAddress};
 
 /// What nologin(8) prints where /etc/nologin.txt does not say otherwise.
@@ -11,14 +13,17 @@ const PRINTED_LIMIT: usize = 200;
 pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectError {
     let ssh = address.ssh_arguments();
     let who = address.login();
-    let show = format!("Show it: ssh {ssh} true; echo $?");
+    let show = Fix::run("Show it:", format!("ssh {ssh} true; echo $?"));
     if stdout.contains(NOLOGIN_MESSAGE) {
         return ConnectError::new(format!(
             "{who} has a login shell that allows no login (nologin, exit status {status})"
         ))
         .caused_by(ConnectCause::LoginShell)
-        .hint(show)
-        .hint("Use another user, or give this one a shell on that machine: usermod --shell /bin/bash USER");
+        .fix(show)
+        .fix(Fix::run(
+            "Use another user, or give this one a shell on that machine:",
+            "usermod --shell /bin/bash USER",
+        ));
     }
     let printed: Vec<&str> = stdout.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let printed: String = printed.join("; ").chars().take(PRINTED_LIMIT).collect();
@@ -28,10 +33,10 @@ pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectE
          sent{printed}"
     ))
     .caused_by(ConnectCause::LoginShell)
-    .hint(show)
-    .hint(
+    .fix(show)
+    .fix(Fix::manual(
         "Possible causes on that machine: an `exit` in ~/.bashrc or another file that the shell reads, a \
          login shell such as nologin or false, or a forced command (ForceCommand in sshd_config, command= in \
          ~/.ssh/authorized_keys)",
-    )
+    ))
 }

@@ -24,6 +24,7 @@ pub use run::Ran;
 pub use shell::{Shell, open_shell};
 
 use super::{ConnectCause, ConnectError, Folder, SshAddress};
+use diagnostic::Fix;
 use diagnostic::shell::quoted;
 use host::{Reading, process};
 
@@ -136,7 +137,7 @@ fn start(
 ) -> Result<(Child, Capture), ConnectError> {
     let missing = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
-            .hint("Install the OpenSSH client: apt-get install openssh-client"),
+            .fix(Fix::run("Install the OpenSSH client:", "apt-get install openssh-client")),
         _ => ConnectError::new(format!("cannot start ssh: {error}")),
     };
     let mut command = host::program::command("ssh").map_err(missing)?;

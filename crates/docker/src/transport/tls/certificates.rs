@@ -5,6 +5,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::ConnectError;
+use diagnostic::Fix;
 use facts::{Fact, IntoFact};
 use host::Host;
 use host::live::Live;
@@ -25,7 +26,9 @@ pub(super) fn config(folder: &str) -> Result<(ClientConfig, bool), ConnectError>
         return Err(ConnectError::new(format!(
             "{folder}/ca.pem does not exist; the engine cannot be verified without it"
         ))
-        .hint("Set DOCKER_CERT_PATH to the directory that contains ca.pem, cert.pem and key.pem"));
+        .fix(Fix::manual(
+            "Set DOCKER_CERT_PATH to the directory that contains ca.pem, cert.pem and key.pem",
+        )));
     };
     let mut roots = RootCertStore::empty();
     for certificate in certificates(&authority, &format!("{folder}/ca.pem"))? {

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use diagnostic::Fix;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError};
 
@@ -47,12 +48,12 @@ fn from_rustls(target: &Target, error: &rustls::Error) -> ConnectError {
     match error {
         rustls::Error::InvalidCertificate(certificate) => certificate_fault(target, certificate),
         rustls::Error::AlertReceived(alert) => alert_fault(target, *alert),
-        rustls::Error::InvalidMessage(_) => {
-            ConnectError::new(format!("{address} does not use TLS (dockerd runs without --tlsverify?)")).hint(
-                "Use ssh://, or configure TLS: without it, anyone who can reach the port has root \
-                    access",
-            )
-        }
+        rustls::Error::InvalidMessage(_) => ConnectError::new(format!(
+            "{address} does not use TLS (dockerd runs without --tlsverify?)"
+        ))
+        .fix(Fix::manual(
+            "Use ssh://, or configure TLS: without it, anyone who can reach the port has root access",
+        )),
         other => ConnectError::new(format!(
             "TLS handshake with {address} failed with the certificates in \
             {folder}: {other}"
@@ -66,10 +67,11 @@ fn certificate_fault(target: &Target, error: &CertificateError) -> ConnectError 
     match error {
         CertificateError::ExpiredContext { not_after, .. } => {
             ConnectError::new(format!("the certificate of {address} has expired on {}", day(*not_after)))
-                .hint(
-                    "Renew the engine's server certificate (--tlscert) and restart the engine; check the \
-                    clock of this machine: date -u",
-                )
+                .fix(Fix::run("Check the clock of this machine:", "date -u"))
+                .fix(Fix::restarts_service(
+                    "Renew the engine's server certificate (--tlscert) and restart the engine:",
+                    &["systemctl restart docker"],
+                ))
         }
         CertificateError::Expired => ConnectError::new(format!("the certificate of {address} has expired")),
         CertificateError::NotValidYetContext { not_before, .. } => ConnectError::new(format!(
@@ -77,25 +79,24 @@ fn certificate_fault(target: &Target, error: &CertificateError) -> ConnectError 
                 {}",
             day(*not_before)
         ))
-        .hint("Compare the clocks of both machines: date -u"),
+        .fix(Fix::run("Compare the clocks of both machines:", "date -u")),
         CertificateError::NotValidForNameContext { presented, .. } => {
             let names = match presented.is_empty() {
                 true => "no name (no subjectAltName)".to_owned(),
                 false => presented.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", "),
             };
-            ConnectError::new(format!("the certificate of {address} is for other names: {names}")).hint(
-                "Use a name from the certificate, or issue a certificate with this name in \
-                    subjectAltName",
+            ConnectError::new(format!("the certificate of {address} is for other names: {names}")).fix(
+                Fix::manual("Use a name from the certificate, or issue one with this name in subjectAltName"),
             )
         }
         CertificateError::UnknownIssuer => ConnectError::new(format!(
             "the certificate of {address} is not signed by the CA in \
                 {folder}/ca.pem"
         ))
-        .hint(
-            "Copy ca.pem from the CA that issued the engine's certificate; if ca.pem did not \
-                    change, another server answers",
-        ),
+        .fix(Fix::manual(
+            "Copy ca.pem from the CA that issued the engine's certificate; if ca.pem did not change, another \
+             server answers",
+        )),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             ConnectError::new(format!(
                 "the certificate of {address} is not a server certificate \
@@ -110,14 +111,16 @@ fn certificate_fault(target: &Target, error: &CertificateError) -> ConnectError 
 /// too.
 fn alert_fault(target: &Target, alert: AlertDescription) -> ConnectError {
     let Target { address, folder, has_client_certificate, .. } = target;
-    let put = format!("Copy cert.pem and key.pem, signed by the engine's CA (--tlscacert), to {folder}");
+    let put = Fix::manual(format!(
+        "Copy cert.pem and key.pem, signed by the engine's CA (--tlscacert), to {folder}"
+    ));
     match (alert, has_client_certificate) {
         (AlertDescription::CertificateRequired | AlertDescription::BadCertificate, false) => {
-            ConnectError::new(format!("{address} requires a client certificate; {folder} has none")).hint(put)
+            ConnectError::new(format!("{address} requires a client certificate; {folder} has none")).fix(put)
         }
         (AlertDescription::CertificateExpired, _) => {
             ConnectError::new(format!("{address} rejects the client certificate {folder}/cert.pem: expired"))
-                .hint(put)
+                .fix(put)
         }
         (
             AlertDescription::BadCertificate
@@ -130,7 +133,7 @@ fn alert_fault(target: &Target, alert: AlertDescription) -> ConnectError {
             "{address} rejects the client certificate {folder}/cert.pem (TLS alert {alert:?}): expired, \
              not for clients, or not signed by the engine's CA"
         ))
-        .hint(put),
+        .fix(put),
         _ => ConnectError::new(format!("{address} closed the TLS connection (TLS alert {alert:?})")),
     }
 }

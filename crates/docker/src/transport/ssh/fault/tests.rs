@@ -17,7 +17,7 @@ fn error_quotes_ssh_and_suggests_a_fix() {
         unknown.message,
         "ssh: No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking."
     );
-    assert!(unknown.hints[0].ends_with("ssh -p 2201 root@127.0.0.1 true"));
+    assert!(unknown.fixes[0].commands == ["ssh -p 2201 root@127.0.0.1 true"]);
     let changed = from_messages(
         &address(),
         "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     \
@@ -30,7 +30,7 @@ fn error_quotes_ssh_and_suggests_a_fix() {
             .message
             .contains("has changed: Offending ED25519 key in /root/.ssh/known_hosts:3; it shows SHA256:abc")
     );
-    assert!(changed.hints[1].contains("ssh-keygen -R '[127.0.0.1]:2201'"));
+    assert!(changed.fixes[1].commands[0].contains("ssh-keygen -R '[127.0.0.1]:2201'"));
     let denied = from_messages(&address(), "root@127.0.0.1: Permission denied (publickey).\r\n", "");
     assert_eq!(denied.message, "ssh: root@127.0.0.1: Permission denied (publickey).");
 }
@@ -55,13 +55,13 @@ fn the_probe_finds_the_state_of_a_socket() {
 }
 
 #[test]
-fn every_known_fault_has_a_hint() {
+fn every_known_fault_has_a_fix() {
     for (words, fault) in FAULTS {
         let error = from_messages(&address(), &format!("ssh: {words} 10.0.0.1 port 22\n"), "");
-        assert!(!error.hints.is_empty() && error.hints.iter().all(|hint| !hint.is_empty()), "{fault:?}");
+        assert!(!error.fixes.is_empty(), "{fault:?}");
     }
     let slow = from_messages(&address(), "Connection timed out during banner exchange\n", "");
-    assert_eq!(slow.hints, [Fault::NoBanner.hint()]);
+    assert_eq!(slow.fixes, Fault::NoBanner.fixes(&address()));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_banner_is_never_the_reason() {
         let ended = Ended { status: Some(status), log, stderr: banner, stdout };
         let error = from_exit(&address(), ended);
         assert!(!error.message.contains("Debian") && !error.message.contains("strangers"), "{error:?}");
-        assert!(error.hints.iter().any(|hint| hint.to_lowercase().contains("ssh")), "{error:?}");
+        assert!(error.fixes.iter().any(|fix| fix.to_string().to_lowercase().contains("ssh")), "{error:?}");
         error.message
     };
     let early = message(0, "", "");
@@ -102,7 +102,7 @@ fn a_banner_is_never_the_reason() {
 fn where_no_rule_knows_the_reason_the_last_line_is_shown_as_what_it_is() {
     let ended = |log, stderr| {
         let error = from_exit(&address(), Ended { status: Some(255), log, stderr, stdout: "" });
-        assert!(error.hints.iter().any(|hint| hint.to_lowercase().contains("ssh")), "{error:?}");
+        assert!(error.fixes.iter().any(|fix| fix.to_string().to_lowercase().contains("ssh")), "{error:?}");
         error.message
     };
     assert_eq!(
@@ -133,7 +133,7 @@ fn an_output_that_floods_is_named() {
     assert!(flooded(Output::Stdout).message.contains("printed more than 8 MiB before"));
     let error = flooded(Output::Stderr);
     assert!(error.message.contains("printed more than 8 MiB on standard error before"), "{error:?}");
-    assert!(error.hints[0].contains("2>&1 >/dev/null"), "{error:?}");
+    assert!(error.fixes[0].commands[0].contains("2>&1 >/dev/null"), "{error:?}");
 }
 
 #[test]
