@@ -8,6 +8,8 @@ use super::line_cache::LineCache;
 use super::lines::{Partial, Tail, Taking, shown, whole};
 use super::retention::{Keeper, Neighbors};
 use crate::literals::Literals;
+use crate::scan::Scanner;
+use catalog::Catalog;
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +43,7 @@ const NOBODY: u64 = u64::MAX;
 /// The search through one stream.
 #[derive(Debug, Clone)]
 pub struct Blocks {
+    scanner: Scanner,
     limits: Limits,
     /// What is held, up to `length`: what has been searched and may be needed as context, then what has not.
     block: Vec<u8>,
@@ -69,9 +72,10 @@ pub struct Blocks {
 
 impl Blocks {
     /// Starts a search.
-    pub fn new(name: &str, limits: Limits) -> Blocks {
+    pub fn new(catalog: &'static Catalog, name: &str, limits: Limits) -> Blocks {
         let head = Taking { owner: NOBODY, wanted: HEAD, lines: Vec::new(), at: 0, mid_line: false };
         Blocks {
+            scanner: Scanner::new(catalog),
             limits,
             block: vec![0; limits.block],
             length: 0,
@@ -167,8 +171,8 @@ impl Blocks {
         }
         self.read.tail = self.tail.lines();
         for (number, text) in self.keeper.last_of_floods() {
-            let cached = self.known.line(&text);
-            self.keeper.add(number, &text, &cached.line, cached.kinds(&text));
+            let cached = self.known.line(self.scanner, &text);
+            self.keeper.add(number, &text, &cached.line, cached.kinds(self.scanner, &text));
         }
         self.read.omitted = self.keeper.omitted;
         if self.cleaner.nuls > 0 {
@@ -179,7 +183,7 @@ impl Blocks {
                 format!("{} more lines look like errors, similar to those shown", self.keeper.alike);
             self.read.remarks.push(message);
         }
-        self.read.found = self.keeper.found();
+        self.read.found = self.keeper.found(self.scanner);
         self.read
     }
 
@@ -325,7 +329,7 @@ impl Blocks {
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let bytes = &self.block[start..end];
-        let cached = self.known.line(bytes);
+        let cached = self.known.line(self.scanner, bytes);
         let line = &cached.line;
         let first = line.signatures().next();
         if first.is_none() && !line.error_like {
@@ -341,7 +345,8 @@ impl Blocks {
             Some(_) => line.signatures().for_each(|one| self.keeper.count(Some(one), number, None)),
         }
         let opens = line.opens && self.taking.len() <= OPEN && self.keeper.has_room();
-        let (owner, with_neighbours) = self.keeper.add(number, bytes, line, cached.kinds(bytes));
+        let kinds = cached.kinds(self.scanner, bytes);
+        let (owner, with_neighbours) = self.keeper.add(number, bytes, line, kinds);
         if with_neighbours {
             self.keeper.around(owner, self.around(start, next));
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::quality::RandomState;
 
 use super::retention;
-use crate::scan::{self, Line};
+use crate::scan::{Line, Scanner};
 
 /// Lines in the cache.
 const LINES: usize = 1 << 15;
@@ -24,8 +24,8 @@ pub struct CachedLine {
 impl CachedLine {
     /// The kinds that a line is of, as [`retention::kinds`] numbers them; `bytes` is the line that this was
     /// made of.
-    pub fn kinds(&self, bytes: &[u8]) -> &[u64] {
-        self.kinds.get_or_init(|| retention::kinds(&self.line, &String::from_utf8_lossy(bytes)))
+    pub fn kinds(&self, scanner: Scanner, bytes: &[u8]) -> &[u64] {
+        self.kinds.get_or_init(|| retention::kinds(scanner, &self.line, &String::from_utf8_lossy(bytes)))
     }
 }
 
@@ -40,23 +40,23 @@ pub struct LineCache {
 
 impl LineCache {
     /// Classifies a line. A full cache is cleared: frequent lines come again.
-    pub fn line(&mut self, line: &[u8]) -> &CachedLine {
+    pub fn line(&mut self, scanner: Scanner, line: &[u8]) -> &CachedLine {
         let key = [self.indices.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
         let key = key[0] << 64 | key[1];
         let index = match self.indices.get(&key) {
             Some(index) => *index,
-            None => self.learn(line, key),
+            None => self.learn(scanner, line, key),
         };
         &self.cached[index]
     }
 
-    fn learn(&mut self, line: &[u8], key: u128) -> usize {
+    fn learn(&mut self, scanner: Scanner, line: &[u8], key: u128) -> usize {
         if self.cached.len() == LINES {
             self.indices.clear();
             self.cached.clear();
         }
         let index = self.cached.len();
-        let known = scan::line(&String::from_utf8_lossy(line));
+        let known = scanner.line(&String::from_utf8_lossy(line));
         self.cached.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
         self.indices.insert(key, index);
         index
@@ -69,19 +69,23 @@ mod tests {
 
     #[test]
     fn cached_line_has_the_same_signatures_and_kinds() {
+        let scanner = Scanner::new(catalog::testing::catalog());
         let mut known = LineCache::default();
         let halves = [known.indices.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");
         // More than are kept in mind, so that it begins anew; errors among them.
         for number in 0..LINES + 9 {
             let line = format!("line {number}");
-            assert!(!known.line(line.as_bytes()).line.is_known(), "{line}");
+            assert!(!known.line(scanner, line.as_bytes()).line.is_known(), "{line}");
             if number % 1000 == 0 {
                 let line = "RuntimeError: CUDA error: an illegal memory access was encountered";
-                let wanted: Vec<usize> = scan::line(line).signatures().collect();
-                let cached = known.line(line.as_bytes());
+                let wanted: Vec<usize> = scanner.line(line).signatures().collect();
+                let cached = known.line(scanner, line.as_bytes());
                 assert!(!wanted.is_empty() && cached.line.signatures().eq(wanted));
-                assert_eq!(cached.kinds(line.as_bytes()), &*retention::kinds(&cached.line, line));
+                assert_eq!(
+                    cached.kinds(scanner, line.as_bytes()),
+                    &*retention::kinds(scanner, &cached.line, line)
+                );
             }
         }
         assert!(known.cached.len() < LINES && known.indices.len() == known.cached.len());

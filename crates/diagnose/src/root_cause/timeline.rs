@@ -13,9 +13,9 @@ use super::traceback::{self, Raised};
 use crate::expression::constant;
 use crate::log_prefix::{self, Level, LogPrefix, Time};
 use crate::message;
-use crate::read::{Found, Read};
+use crate::read::{Found, Read, Recorded};
 use catalog::Catalog;
-use catalog::signatures::{self, Component, Derived, Report, Role, Signature};
+use catalog::signatures::{Component, Derived, Report, Role, Signature, Signatures};
 use catalog::{severity::Severity, xids::Xid};
 
 /// Groups of signatures that hold the name of a machine.
@@ -56,6 +56,8 @@ pub struct Event {
     pub role: Role,
     /// The driver's fault whose number the line has.
     pub xid: Option<&'static Xid>,
+    /// What a flight recorder dump has of a process group; such an event has no line.
+    pub recorded: Option<Recorded>,
 }
 
 impl Event {
@@ -127,6 +129,11 @@ impl IndexMut<EventId> for Timeline {
 }
 
 impl Timeline {
+    /// The signatures that its events are of.
+    pub fn signatures(&self) -> &'static Signatures {
+        self.catalog.signatures()
+    }
+
     /// All events with their ids.
     pub fn ids(&self) -> impl Iterator<Item = (EventId, &Event)> {
         self.events.iter().enumerate().map(|(index, event)| (EventId(index), event))
@@ -212,6 +219,7 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         for line in read.head.iter().chain(&read.tail) {
             known(&mut timeline, &from(line).0, line);
         }
+        recorded(&mut timeline, source, read, of_file);
         one_read(&mut timeline, source, read, &from);
     }
     for event in &mut timeline.events {
@@ -278,6 +286,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
                 captures: hit.captures.clone(),
                 message: hit.message(),
                 xid: None,
+                recorded: None,
             });
         }
         timeline.crashed.extend(traceback::crashed(found).map(|location| (prefix.rank, location)));
@@ -299,7 +308,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
         }
         let (prefix, rest) = from(&found.text);
         if rest.trim().trim_matches('*') == "Killed"
-            && let Some(signature) = signatures::derived(Derived::Killed)
+            && let Some(signature) = timeline.signatures().derived(Derived::Killed)
         {
             timeline.events.push(Event {
                 read: source,
@@ -311,6 +320,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
                 captures: Vec::new(),
                 message: message::fill(signature.message, &|_| None).unwrap_or_default(),
                 xid: None,
+                recorded: None,
             });
             continue;
         }
@@ -327,10 +337,38 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
     exceptions(timeline, source);
 }
 
+/// An event for every process group of a flight recorder dump.
+fn recorded(timeline: &mut Timeline, source: usize, read: &Read, rank: Option<u32>) {
+    let Some(signature) = timeline.signatures().derived(Derived::FlightRecorder) else { return };
+    for (number, recorded) in (1..).zip(&read.recorded) {
+        let numbers = [recorded.sequence, recorded.enqueued].map(|number| number.to_string());
+        let value = |name: &str| match name {
+            "operation" => recorded.operation.as_deref(),
+            "state" => Some(recorded.state.id()),
+            "sequence" => Some(numbers[0].as_str()),
+            "enqueued" => Some(numbers[1].as_str()),
+            _ => None,
+        };
+        timeline.ranks.extend(rank);
+        timeline.events.push(Event {
+            read: source,
+            number,
+            text: recorded.to_string(),
+            prefix: LogPrefix { rank, ..LogPrefix::default() },
+            signature,
+            captures: Vec::new(),
+            message: message::fill(signature.message, &value).unwrap_or_default(),
+            role: signature.role,
+            xid: None,
+            recorded: Some(recorded.clone()),
+        });
+    }
+}
+
 /// An event for every module missing in a package build: the traceback shows where it was searched, its last
 /// line does not.
 fn builds(timeline: &mut Timeline, source: usize) {
-    let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
+    let Some(signature) = timeline.signatures().derived(Derived::ModuleMissingInBuild) else { return };
     for raised in timeline.raised.iter().filter(|raised| raised.read == source) {
         if let Some(missing) = raised.missing_in_build() {
             timeline.events.push(derived(raised, signature, "missing", missing));
@@ -351,6 +389,7 @@ fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, 
         message: message.unwrap_or_default(),
         role: signature.role,
         xid: None,
+        recorded: None,
     }
 }
 
@@ -370,8 +409,8 @@ fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
 /// An event for every exception that no signature explains. What a launcher's table repeats counts where it
 /// stands nowhere else.
 fn exceptions(timeline: &mut Timeline, source: usize) {
-    let Some(signature) = signatures::derived(Derived::Exception) else { return };
-    let shadowed = signatures::derived(Derived::StdlibShadowed);
+    let Some(signature) = timeline.signatures().derived(Derived::Exception) else { return };
+    let shadowed = timeline.signatures().derived(Derived::StdlibShadowed);
     let explained = |raised: &Raised| {
         timeline.events.iter().any(|event| {
             event.read == source
@@ -408,6 +447,7 @@ fn exceptions(timeline: &mut Timeline, source: usize) {
             message: raised.sentence(),
             role: Role::Root,
             xid: None,
+            recorded: None,
         });
     }
     timeline.events.extend(new);
