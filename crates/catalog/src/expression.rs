@@ -12,7 +12,8 @@ use regex_automata::util::syntax;
 pub const AUTOMATON: usize = 1 << 16;
 const FOR_EACH: usize = 1 << 7;
 
-/// An expression of a signature, over bytes.
+/// An expression of a signature, over bytes. What matches is inlined into `diagnose`, which is
+/// compiled for speed.
 ///
 /// What the regex crate builds next to the automaton to be fast on long texts is left out: lines are short, a
 /// literal of the expression has been found in each already, and there are hundreds of expressions to keep in
@@ -42,11 +43,13 @@ impl Expression {
     }
 
     /// Whether a line matches.
+    #[inline]
     pub fn is_match(&self, line: &str) -> bool {
         self.0.is_match(line)
     }
 
     /// Where in a line it matches first.
+    #[inline]
     pub fn start(&self, line: &str) -> Option<usize> {
         Some(self.0.find(line)?.start())
     }
@@ -57,6 +60,7 @@ impl Expression {
     }
 
     /// What its groups match in a line.
+    #[inline]
     pub fn captures(&self, line: &str) -> Option<Captures> {
         let mut captures = self.0.create_captures();
         self.0.captures(line, &mut captures);

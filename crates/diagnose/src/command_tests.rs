@@ -1,23 +1,25 @@
-//! The causes of signatures tell commands from sentences: what is pasted begins with a program, and what is read
-//! has no command in it.
+//! The causes of signatures tell commands from sentences: what is pasted begins with a program, and what is
+//! read has no command in it.
 
 use catalog::signatures::{Cause, Signature};
 use catalog::testing::catalog;
 
-/// Programs that begin the commands of `confirm`; a new one is added where it is first needed.
-const PROGRAMS: &str = "aa-status accelerate apptainer apt-cache apt-get ausearch aws bash cat chage cmake command \
-    compute-sanitizer conda containerd crictl crun cuobjdump curl date dcgmi deepspeed df dkms dmesg \
-    dmidecode dnf docker docker-compose dockerd dpkg ds_report echo edac-util enroot env envdoc ethtool \
-    fi_info fi_pingpong file find findmnt firewall-cmd free fuser g++ gcc getcap getenforce getent git \
-    grep head helm hostname huggingface-cli ibstat ibv_devices ibv_devinfo id ip ipmitool iptables \
-    journalctl jq kubectl last lctl ldconfig ldd locale loginctl ls lsattr lsb_release lscpu lsmod lsof \
-    lspci make md5sum mlxfwmanager modinfo modprobe mokutil mount mpirun munge nc nft ninja nm nproc \
-    nvcc nvidia-container-cli nvidia-container-runtime nvidia-ctk nvidia-imex-ctl nvidia-persistenced \
-    nvidia-smi nvidia-smi.exe nvme od ofed_info ompi_info openssl passwd pdsh pgrep ping pip pkg-config \
-    podman poetry ps pwd py-spy python python3 quota ras-mc-ctl ray rdma rpm runc rustc sacct scontrol \
-    sha256sum show_gids showmount sinfo slurmctld slurmd smartctl snap squeue srun ss ssh ssh-add \
-    ssh-keygen sshd stat strings sudo swapon sysctl systemctl systemd-detect-virt tail torchrun touch \
-    ucx_info ulimit uname update-alternatives uv wc which who wsl xfs_info xxd";
+/// Programs that begin the commands of `confirm`; add a new one here when a row needs it.
+const PROGRAMS: &str = "\
+    aa-status accelerate apptainer apt-cache apt-get ausearch aws bash cat chage cmake command \
+    compute-sanitizer conda containerd crictl crun cuobjdump curl date dcgmi deepspeed df dkms \
+    dmesg dmidecode dnf docker docker-compose dockerd dpkg ds_report echo edac-util enroot env \
+    envdoc ethtool fi_info fi_pingpong file find findmnt firewall-cmd free fuser g++ gcc getcap \
+    getenforce getent git grep head helm hostname huggingface-cli ibstat ibv_devices ibv_devinfo id \
+    ip ipmitool iptables journalctl jq kubectl last lctl ldconfig ldd locale loginctl ls lsattr \
+    lsb_release lscpu lsmod lsof lspci make md5sum mlxfwmanager modinfo modprobe mokutil mount \
+    mpirun munge nc nft ninja nm nproc nvcc nvidia-container-cli nvidia-container-runtime \
+    nvidia-ctk nvidia-imex-ctl nvidia-persistenced nvidia-smi nvidia-smi.exe nvme od ofed_info \
+    ompi_info openssl passwd pdsh pgrep ping pip pkg-config podman poetry ps pwd py-spy python \
+    python3 quota ras-mc-ctl ray rdma rpm runc rustc sacct scontrol sha256sum show_gids showmount \
+    sinfo slurmctld slurmd smartctl snap squeue srun ss ssh ssh-add ssh-keygen sshd stat strings \
+    sudo swapon sysctl systemctl systemd-detect-virt tail torchrun touch ucx_info ulimit uname \
+    update-alternatives uv wc which who wsl xfs_info xxd";
 
 fn is_program(word: &str) -> bool {
     word.starts_with('/') || PROGRAMS.split(' ').any(|program| program == word)

@@ -108,8 +108,8 @@ impl Scanner {
         }
     }
 
-    /// What a line says to each signature that it matches, as [`Scanner::scan`] orders them; `line` was made of
-    /// `text`.
+    /// What a line says to each signature that it matches, as [`Scanner::scan`] orders them; `line` was made
+    /// of `text`.
     pub fn hits(self, line: &Line, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = line.signatures().filter_map(|number| self.hit(number, text)).collect();
         hits.sort_by_key(Hit::rank);

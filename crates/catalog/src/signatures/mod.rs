@@ -3,8 +3,8 @@
 //!
 //! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` packs them into bytes from which the
 //! texts are borrowed: reading all of them takes 4.6 million instructions, when a [`Catalog`](super::Catalog)
-//! is first asked for them. They are those that the program was built with: the table by which `diagnose` finds
-//! their literals is made at build time too, so a directory of newer files has none.
+//! is first asked for them. They are those that the program was built with: the table by which `diagnose`
+//! finds their literals is made at build time too, so a directory of newer files has none.
 
 mod rows;
 
@@ -34,6 +34,7 @@ impl Signatures {
     }
 
     /// All signatures, by component's folder and id.
+    #[inline]
     pub fn all(&self) -> &[Signature] {
         &self.rows
     }
@@ -53,8 +54,9 @@ impl Signatures {
         self.rows.iter().find(|one| one.exit_codes.contains(&code))
     }
 
-    /// The expression of the signature at an index, compiled when first asked for; `None` only if it is wrong,
-    /// which a test rules out.
+    /// The expression of the signature at an index, compiled when first asked for; `None` only if it is
+    /// wrong, which a test rules out.
+    #[inline]
     pub fn expression(&self, index: usize) -> Option<&Expression> {
         self.expressions[index].get_or_init(|| Expression::compiled(self.rows[index].pattern).ok()).as_ref()
     }

@@ -1,6 +1,6 @@
 //! Files that are no plain text and carry a log all the same: what Docker writes of a container, and what
-//! elastic writes of an exception. Dumps of PyTorch's flight recorder are pickles or JSON: they have no lines,
-//! and what they say is [`Read::recorded`]. Other pickles are named and not read, since reading a
+//! elastic writes of an exception. Dumps of PyTorch's flight recorder are pickles or JSON: they have no
+//! lines, and what they say is [`Read::recorded`]. Other pickles are named and not read, since reading a
 //! pickle the usual way executes it.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};

@@ -1,4 +1,5 @@
-//! Dumps of PyTorch's flight recorder, as pickles and as JSON: where a rank is in each of its groups. Keys as in `torch/csrc/distributed/c10d/FlightRecorder.hpp` and the loader of
+//! Dumps of PyTorch's flight recorder, as pickles and as JSON: where a rank is in each of its groups.
+//! Keys as in `torch/csrc/distributed/c10d/FlightRecorder.hpp` and the loader of
 //! `torch.distributed.flight_recorder`.
 
 use std::collections::BTreeMap;
@@ -243,8 +244,8 @@ impl fmt::Display for Recorded {
         let operation = self.operation.as_deref().unwrap_or("unnamed");
         write!(
             f,
-            "flight recorder: group {group} ({description}) of {size} ranks: number {sequence} {operation} is \
-             {}; last enqueued {enqueued}, last completed {completed}",
+            "flight recorder: group {group} ({description}) of {size} ranks: number {sequence} {operation} \
+             is {}; last enqueued {enqueued}, last completed {completed}",
             self.state.id()
         )
     }

@@ -61,8 +61,8 @@ pub struct Evidence {
     pub line: u64,
     /// The text of the line.
     pub text: String,
-    /// Where in the text of a long line the words are that tell most, in bytes; `None` also for a line that no
-    /// signature matches.
+    /// Where in the text of a long line the words are that tell most, in bytes; `None` also for a line that
+    /// no signature matches.
     pub focus: Option<usize>,
 }
 

@@ -246,7 +246,8 @@ impl<Text> Signature<Text> {
         self.reports.contains(&report)
     }
 
-    /// Whether no single line says it: it is read from several together ([`diagnose::root_cause`]), or from a dump.
+    /// Whether no single line says it: it is read from several together ([`diagnose::root_cause`]), or from a
+    /// dump.
     pub fn is_derived(&self) -> bool {
         self.literals.is_empty()
     }
