@@ -8,6 +8,7 @@
 
 mod rows;
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use super::expression::Expression;
@@ -47,6 +48,18 @@ impl Signatures {
     /// The row whose texts a derivation takes.
     pub fn derived(&self, derived: Derived) -> Option<&Signature> {
         self.rows.iter().find(|one| one.derived == Some(derived))
+    }
+
+    /// Ids of everything that follows from a signature, in one step or several.
+    pub fn consequences(&self, id: &str) -> BTreeSet<&'static str> {
+        let of = |id: &str| self.signature(id).map_or(&[][..], |one| &one.leads_to);
+        let (mut reached, mut open) = (BTreeSet::new(), of(id).to_vec());
+        while let Some(next) = open.pop() {
+            if next != id && reached.insert(next) {
+                open.extend_from_slice(of(next));
+            }
+        }
+        reached
     }
 
     /// The signature that a launcher's exit code means.

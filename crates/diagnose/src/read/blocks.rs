@@ -8,7 +8,6 @@ use super::line_cache::LineCache;
 use super::lines::{Partial, Tail, Taking, shown, whole};
 use super::retention::{Keeper, Neighbors};
 use crate::literals::Literals;
-use crate::scan::Scanner;
 use catalog::Catalog;
 
 /// Sizes in bytes.
@@ -43,7 +42,6 @@ const NOBODY: u64 = u64::MAX;
 /// The search through one stream.
 #[derive(Debug, Clone)]
 pub struct Blocks {
-    scanner: Scanner,
     limits: Limits,
     /// What is held, up to `length`: what has been searched and may be needed as context, then what has not.
     block: Vec<u8>,
@@ -75,7 +73,6 @@ impl Blocks {
     pub fn new(catalog: &'static Catalog, name: &str, limits: Limits) -> Blocks {
         let head = Taking { owner: NOBODY, wanted: HEAD, lines: Vec::new(), at: 0, mid_line: false };
         Blocks {
-            scanner: Scanner::new(catalog),
             limits,
             block: vec![0; limits.block],
             length: 0,
@@ -88,7 +85,7 @@ impl Blocks {
             ended: false,
             cleaner: Cleaner::default(),
             keeper: Keeper::default(),
-            known: LineCache::default(),
+            known: LineCache::new(catalog),
             taking: vec![head],
             tail: Tail::default(),
             read: Read { name: name.to_owned(), ..Read::default() },
@@ -171,19 +168,18 @@ impl Blocks {
         }
         self.read.tail = self.tail.lines();
         for (number, text) in self.keeper.last_of_floods() {
-            let cached = self.known.line(self.scanner, &text);
-            self.keeper.add(number, &text, &cached.line, cached.kinds(self.scanner, &text));
+            let cached = self.known.line(&text);
+            self.keeper.add(number, &text, &cached.line, cached.kinds(&text));
         }
         self.read.omitted = self.keeper.omitted;
         if self.cleaner.nuls > 0 {
             self.read.remarks.push(format!("{} NUL bytes", self.cleaner.nuls));
         }
-        if self.keeper.alike > 0 {
-            let message =
-                format!("{} more lines look like errors, similar to those shown", self.keeper.alike);
-            self.read.remarks.push(message);
+        let alike = self.keeper.alike;
+        if alike > 0 {
+            self.read.remarks.push(format!("{alike} more lines look like errors, similar to those shown"));
         }
-        self.read.found = self.keeper.found(self.scanner);
+        self.read.found = self.keeper.found(self.known.scanner);
         self.read
     }
 
@@ -329,7 +325,7 @@ impl Blocks {
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let bytes = &self.block[start..end];
-        let cached = self.known.line(self.scanner, bytes);
+        let cached = self.known.line(bytes);
         let line = &cached.line;
         let first = line.signatures().next();
         if first.is_none() && !line.error_like {
@@ -345,8 +341,7 @@ impl Blocks {
             Some(_) => line.signatures().for_each(|one| self.keeper.count(Some(one), number, None)),
         }
         let opens = line.opens && self.taking.len() <= OPEN && self.keeper.has_room();
-        let kinds = cached.kinds(self.scanner, bytes);
-        let (owner, with_neighbours) = self.keeper.add(number, bytes, line, kinds);
+        let (owner, with_neighbours) = self.keeper.add(number, bytes, line, cached.kinds(bytes));
         if with_neighbours {
             self.keeper.around(owner, self.around(start, next));
         }

@@ -9,6 +9,7 @@
 
 mod analysis;
 mod context;
+mod derived;
 mod error_line;
 pub mod machine_evidence;
 mod ranking;
@@ -205,14 +206,11 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machi
     }
     let failed = !causes.is_empty();
     let (unmatched_errors, suspicious) = unmatched(&timeline, &sources);
+    let shows_failure = failed || !unmatched_errors.is_empty();
     Diagnosis {
         // Only where others waited is silence telling.
         silent: if failed && !analysis.waited.is_empty() { analysis.silent.clone() } else { Vec::new() },
-        last: if failed || !unmatched_errors.is_empty() {
-            Vec::new()
-        } else {
-            context::last(reads, &sources)
-        },
+        last: if shows_failure { Vec::new() } else { context::last(reads, &sources) },
         causes,
         unmatched_errors,
         suspicious,

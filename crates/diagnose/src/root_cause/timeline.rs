@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::derived;
 use super::error_line::sure;
 use super::traceback::{self, Raised};
 use crate::expression::constant;
@@ -219,7 +220,7 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         for line in read.head.iter().chain(&read.tail) {
             known(&mut timeline, &from(line).0, line);
         }
-        recorded(&mut timeline, source, read, of_file);
+        derived::recorded(&mut timeline, source, read, of_file);
         one_read(&mut timeline, source, read, &from);
     }
     for event in &mut timeline.events {
@@ -333,64 +334,8 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
             sure,
         });
     }
-    builds(timeline, source);
-    exceptions(timeline, source);
-}
-
-/// An event for every process group of a flight recorder dump.
-fn recorded(timeline: &mut Timeline, source: usize, read: &Read, rank: Option<u32>) {
-    let Some(signature) = timeline.signatures().derived(Derived::FlightRecorder) else { return };
-    for (number, recorded) in (1..).zip(&read.recorded) {
-        let numbers = [recorded.sequence, recorded.enqueued].map(|number| number.to_string());
-        let value = |name: &str| match name {
-            "operation" => recorded.operation.as_deref(),
-            "state" => Some(recorded.state.id()),
-            "sequence" => Some(numbers[0].as_str()),
-            "enqueued" => Some(numbers[1].as_str()),
-            _ => None,
-        };
-        timeline.ranks.extend(rank);
-        timeline.events.push(Event {
-            read: source,
-            number,
-            text: recorded.to_string(),
-            prefix: LogPrefix { rank, ..LogPrefix::default() },
-            signature,
-            captures: Vec::new(),
-            message: message::fill(signature.message, &value).unwrap_or_default(),
-            role: signature.role,
-            xid: None,
-            recorded: Some(recorded.clone()),
-        });
-    }
-}
-
-/// An event for every module missing in a package build: the traceback shows where it was searched, its last
-/// line does not.
-fn builds(timeline: &mut Timeline, source: usize) {
-    let Some(signature) = timeline.signatures().derived(Derived::ModuleMissingInBuild) else { return };
-    for raised in timeline.raised.iter().filter(|raised| raised.read == source) {
-        if let Some(missing) = raised.missing_in_build() {
-            timeline.events.push(derived(raised, signature, "missing", missing));
-        }
-    }
-}
-
-/// An event derived from a traceback, with one capture.
-fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, reported: &str) -> Event {
-    let message = message::fill(signature.message, &|name| (name == group).then_some(reported));
-    Event {
-        read: raised.read,
-        number: raised.number,
-        text: raised.text.clone(),
-        prefix: raised.prefix.clone(),
-        signature,
-        captures: vec![(group, reported.to_owned())],
-        message: message.unwrap_or_default(),
-        role: signature.role,
-        xid: None,
-        recorded: None,
-    }
+    derived::builds(timeline, source);
+    derived::exceptions(timeline, source);
 }
 
 /// What a signature is on this line: what the line itself calls a notice or a warning is not where something
@@ -404,56 +349,6 @@ fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
         Role::Root if signature.severity <= Severity::Warning => Role::Context,
         other => other,
     }
-}
-
-/// An event for every exception that no signature explains. What a launcher's table repeats counts where it
-/// stands nowhere else.
-fn exceptions(timeline: &mut Timeline, source: usize) {
-    let Some(signature) = timeline.signatures().derived(Derived::Exception) else { return };
-    let shadowed = timeline.signatures().derived(Derived::StdlibShadowed);
-    let explained = |raised: &Raised| {
-        timeline.events.iter().any(|event| {
-            event.read == source
-                && event.role != Role::Context
-                && (raised.began..=raised.number).contains(&event.number)
-                && raised.same_origin(&event.prefix)
-        })
-    };
-    let here: Vec<&Raised> = timeline
-        .raised
-        .iter()
-        .filter(|raised| raised.read == source && raised.of_program(timeline.catalog.tracebacks()))
-        .collect();
-    let repeated = |raised: &Raised| {
-        let same =
-            |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
-        raised.in_table && here.iter().copied().any(|other| same(&other))
-    };
-    let passed_on = timeline.raised.iter().filter(|raised| raised.read == source && raised.passes_on());
-    let reported: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
-    let mut new: Vec<Event> = Vec::new();
-    for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
-        if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
-            new.push(derived(raised, shadowed, "module", module));
-            continue;
-        }
-        new.push(Event {
-            read: source,
-            number: raised.number,
-            text: raised.text.clone(),
-            prefix: raised.prefix.clone(),
-            signature,
-            captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
-            message: raised.sentence(),
-            role: Role::Root,
-            xid: None,
-            recorded: None,
-        });
-    }
-    timeline.events.extend(new);
-    timeline.events.sort_by_key(|event| (event.read, event.number));
-    // The last line of an exception that is told is no unknown line.
-    timeline.unknown.retain(|line| line.read != source || !reported.contains(&line.number));
 }
 
 /// The rank whose entry in a launcher's table a traceback belongs to.

@@ -11,7 +11,7 @@ use super::timeline::{Event, EventId, Timeline};
 use super::{Cause, Confidence, Sources, Whose};
 use crate::log_prefix::Level;
 use catalog::severity::Severity;
-use catalog::signatures::{Component, Derived, MachineFault, Report, Role, Signature, Signatures};
+use catalog::signatures::{Component, Derived, MachineFault, Report, Role, Signature};
 
 /// A cause with the events that support it.
 #[derive(Debug, Clone)]
@@ -228,24 +228,12 @@ fn unexplained(timeline: &Timeline, mut events: Vec<EventId>) -> Vec<Vec<EventId
             None => groups.push((signature, vec![id])),
         }
     }
-    let follow: BTreeSet<&str> = groups.iter().flat_map(|(id, _)| leads(timeline.signatures(), id)).collect();
+    let follow: BTreeSet<&str> =
+        groups.iter().flat_map(|(id, _)| timeline.signatures().consequences(id)).collect();
     groups.retain(|(id, _)| !follow.contains(id));
     let mut groups: Vec<Vec<EventId>> = groups.into_iter().map(|(_, group)| group).collect();
     groups.iter_mut().for_each(|group| worst_first(timeline, group));
     groups
-}
-
-/// Everything that follows from a signature, in one step or several.
-fn leads(signatures: &'static Signatures, id: &str) -> BTreeSet<&'static str> {
-    let mut reached = BTreeSet::new();
-    let mut open: Vec<&'static str> =
-        signatures.signature(id).map_or(Vec::new(), |one| one.leads_to.to_vec());
-    while let Some(next) = open.pop() {
-        if next != id && reached.insert(next) {
-            open.extend(signatures.signature(next).into_iter().flat_map(|one| one.leads_to.iter().copied()));
-        }
-    }
-    reached
 }
 
 /// Of the driver's faults the first comes first, but for those that follow from another: a process that is
