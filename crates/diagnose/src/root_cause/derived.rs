@@ -1,15 +1,25 @@
-//! Events that no single line states: what a flight recorder dump has, a module that is missing in a build, an
-//! exception that no signature explains.
+//! Events that no single line states: what a flight recorder dump has, a module that is missing in a build,
+//! an exception that no signature explains.
 
 use super::timeline::{Event, Timeline};
 use super::traceback::Raised;
-use crate::log_prefix::LogPrefix;
+use crate::log_prefix::{self, LogPrefix};
 use crate::message;
 use crate::read::Read;
 use catalog::signatures::{Derived, Role, Signature};
 
+/// Adds them to the events that lines state.
+pub(super) fn add(timeline: &mut Timeline, reads: &[Read]) {
+    for (source, read) in reads.iter().enumerate() {
+        recorded(timeline, source, read);
+        builds(timeline, source);
+        exceptions(timeline, source);
+    }
+}
+
 /// An event for every process group of a flight recorder dump.
-pub(super) fn recorded(timeline: &mut Timeline, source: usize, read: &Read, rank: Option<u32>) {
+fn recorded(timeline: &mut Timeline, source: usize, read: &Read) {
+    let rank = log_prefix::rank_of_file(&read.name);
     let Some(signature) = timeline.signatures().derived(Derived::FlightRecorder) else { return };
     for (number, recorded) in (1..).zip(&read.recorded) {
         let numbers = [recorded.sequence, recorded.enqueued].map(|number| number.to_string());
@@ -38,7 +48,7 @@ pub(super) fn recorded(timeline: &mut Timeline, source: usize, read: &Read, rank
 
 /// An event for every module missing in a package build: the traceback shows where it was searched, its last
 /// line does not.
-pub(super) fn builds(timeline: &mut Timeline, source: usize) {
+fn builds(timeline: &mut Timeline, source: usize) {
     let Some(signature) = timeline.signatures().derived(Derived::ModuleMissingInBuild) else { return };
     for raised in timeline.raised.iter().filter(|raised| raised.read == source) {
         if let Some(missing) = raised.missing_in_build() {
@@ -66,7 +76,7 @@ fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, 
 
 /// An event for every exception that no signature explains. What a launcher's table repeats counts where it
 /// stands nowhere else.
-pub(super) fn exceptions(timeline: &mut Timeline, source: usize) {
+fn exceptions(timeline: &mut Timeline, source: usize) {
     let Some(signature) = timeline.signatures().derived(Derived::Exception) else { return };
     let shadowed = timeline.signatures().derived(Derived::StdlibShadowed);
     let explained = |raised: &Raised| {
@@ -94,7 +104,7 @@ pub(super) fn exceptions(timeline: &mut Timeline, source: usize) {
         _ => exception(raised, signature),
     };
     let new = here.iter().copied().filter(|raised| !explained(raised) && !repeated(raised));
-    let new: Vec<Event> = new.map(|raised| event(raised)).collect();
+    let new: Vec<Event> = new.map(event).collect();
     timeline.events.extend(new);
     timeline.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is told is no unknown line.

@@ -185,8 +185,7 @@ const UNMATCHED: usize = 50;
 
 /// The diagnosis of several sources; with the machine, the checks that a cause names are run on its facts.
 pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machine<'_>>) -> Diagnosis {
-    let mut timeline = timeline::from_reads(catalog, reads);
-    recovered::downgrade(&mut timeline);
+    let timeline = complete_timeline(catalog, reads);
     let analysis = Analysis::of(&timeline);
     let chosen = ranking::causes(&analysis);
     let sources = Sources::new(catalog, reads);
@@ -223,6 +222,15 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machi
         lines: reads.iter().map(|read| read.lines).sum(),
         nodes: timeline.nodes(),
     }
+}
+
+/// All events, and the roles that they have for the job as a whole.
+fn complete_timeline(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
+    let mut timeline = timeline::from_reads(catalog, reads);
+    derived::add(&mut timeline, reads);
+    timeline::complete(&mut timeline);
+    recovered::downgrade(&mut timeline);
+    timeline
 }
 
 /// The diagnosis of a text.

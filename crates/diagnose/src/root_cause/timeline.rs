@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::derived;
 use super::error_line::sure;
 use super::traceback::{self, Raised};
 use crate::expression::constant;
@@ -196,7 +195,7 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The timeline of some sources.
+/// The timeline of some sources: events that a line states, without what [`complete`] adds.
 pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
     let nodes = nodes(reads);
     let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
@@ -220,16 +219,19 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         for line in read.head.iter().chain(&read.tail) {
             known(&mut timeline, &from(line).0, line);
         }
-        derived::recorded(&mut timeline, source, read, of_file);
         one_read(&mut timeline, source, read, &from);
     }
+    timeline
+}
+
+/// Completes the events of all sources: faults by number, times, ranks.
+pub fn complete(timeline: &mut Timeline) {
     for event in &mut timeline.events {
-        event.xid = event.xid_number().and_then(|number| catalog.xids().xid(number));
+        event.xid = event.xid_number().and_then(|number| timeline.catalog.xids().xid(number));
     }
-    times(&mut timeline);
+    times(timeline);
     timeline.ranks.sort_unstable();
     timeline.ranks.dedup();
-    timeline
 }
 
 /// The words before a colon that begin lines, and how often each does.
@@ -334,8 +336,6 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
             sure,
         });
     }
-    derived::builds(timeline, source);
-    derived::exceptions(timeline, source);
 }
 
 /// What a signature is on this line: what the line itself calls a notice or a warning is not where something
