@@ -5,6 +5,6 @@ use diagnose::read::formats::{Format, read};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for format in [Format::Pickle(true), Format::Recorder, Format::JsonFile, Format::ErrorFile] {
-        read("nccl_trace_rank_0", format, Box::new(bytes));
+        read(envdoc_fuzz::catalog(), "nccl_trace_rank_0", format, Box::new(bytes));
     }
 });

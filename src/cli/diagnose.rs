@@ -78,8 +78,8 @@ impl Args {
             return self.follow(catalog, interrupts);
         }
         let facts = self.facts(catalog, interrupts)?;
-        let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
-        reads.extend(self.elsewhere.reads(self.from.as_deref())?);
+        let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(catalog, &self.paths)? };
+        reads.extend(self.elsewhere.reads(catalog, self.from.as_deref())?);
         let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref().map(of_machine));
         let text = match self.format {
             // For an issue: names of people, machines and networks are replaced.
@@ -114,7 +114,7 @@ impl Args {
         };
         let mut reported = Vec::new();
         let (mut last, mut lines) = (None, 0);
-        let failed = follow(followed, &mut |read| {
+        let failed = follow(catalog, followed, &mut |read| {
             lines = read.lines;
             let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref().map(of_machine));
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
@@ -160,14 +160,14 @@ fn no_line() -> Error {
     Error::new(Kind::File, "the logs are empty: no line to diagnose")
 }
 
-fn reads(paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
+fn reads(catalog: &'static Catalog, paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
     let sources = read::sources(paths)?;
     if !sources.iter().any(|source| !matches!(source, Source::LeftOut { .. })) {
         return Err(
             Error::new(Kind::File, "found no log files").hint("name the files instead of the directory")
         );
     }
-    read::read_all(&sources)
+    read::read_all(catalog, &sources)
 }
 
 fn of_machine(facts: &Facts) -> Machine<'_> {

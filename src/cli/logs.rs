@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ::cluster::logs::{self, KERNEL_TIMEOUT};
+use catalog::Catalog;
 use diagnose::read::{Read, container, kernel};
 use diagnostic::error::{Error, Kind};
 use docker::client;
@@ -33,19 +34,19 @@ pub(super) const LOGS: &str = "Logs";
 
 impl Elsewhere {
     /// Fetches them. A failure to read a cluster or kernel log becomes a remark.
-    pub(super) fn reads(&self, from: Option<&Path>) -> Result<Vec<Read>, Error> {
+    pub(super) fn reads(&self, catalog: &'static Catalog, from: Option<&Path>) -> Result<Vec<Read>, Error> {
         let mut reads = Vec::new();
         if !self.container.is_empty() {
-            reads.extend(waited(containers(&self.container))??);
+            reads.extend(waited(containers(catalog, &self.container))??);
         }
         if let Some(file) = &self.cluster {
             let (_, plan) = super::cluster::read(file)?;
-            reads.extend(waited(logs::containers(&plan))?);
+            reads.extend(waited(logs::containers(catalog, &plan))?);
             if self.kernel {
-                reads.extend(waited(logs::kernels(&plan))?);
+                reads.extend(waited(logs::kernels(catalog, &plan))?);
             }
         } else if self.kernel {
-            reads.push(of_kernel(from)?);
+            reads.push(of_kernel(catalog, from)?);
         }
         Ok(reads)
     }
@@ -69,21 +70,21 @@ fn waited<T>(work: impl Future<Output = T>) -> Result<T, Error> {
     })
 }
 
-async fn containers(names: &[String]) -> Result<Vec<Read>, Error> {
+async fn containers(catalog: &'static Catalog, names: &[String]) -> Result<Vec<Read>, Error> {
     let engine = Engine::connect(&client::find(None)?.endpoint).await?;
     let mut reads = Vec::new();
     for name in names {
-        reads.push(container::read(&engine, name, None).await?);
+        reads.push(container::read(catalog, &engine, name, None).await?);
     }
     Ok(reads)
 }
 
-fn of_kernel(from: Option<&Path>) -> Result<Read, Error> {
+fn of_kernel(catalog: &'static Catalog, from: Option<&Path>) -> Result<Read, Error> {
     let log = match from {
         Some(file) => kernel_log::text(&*Snapshot::open(file)?.host()),
         None => kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT)),
     };
-    let mut read = kernel::read("kernel log".into(), "", log);
+    let mut read = kernel::read(catalog, "kernel log".into(), "", log);
     if from.is_some() && read.unread.is_none() {
         read.remarks.push("a recorded machine has only the kernel lines that checks read".into());
     }

@@ -486,7 +486,7 @@ fn diagnose_names_the_root_cause_first_and_ends_with_1() {
     let report = json(&output);
     assert_eq!(
         (report["schema"].as_u64(), report["causes"][0]["id"].as_str()),
-        (Some(1), Some("script-exception"))
+        (Some(2), Some("script-exception"))
     );
     assert_eq!(report["causes"][0]["whose"], "rank 1");
     assert_eq!(report["silent_ranks"].as_array().map(Vec::len), Some(0), "nobody waited in vain");

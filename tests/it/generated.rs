@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use build::Planned;
-use catalog::signatures::{self, Component};
+use catalog::signatures::Component;
 use checks::fleet::FLEET_CHECKS;
 use checks::{self, CHECKS, Group};
 use cluster::request::ClusterRequest;
@@ -164,7 +164,7 @@ fn claims_page_is_current() {
 
 #[test]
 fn signatures_page_is_current() {
-    let all = signatures::all();
+    let all = catalog::testing::catalog().signatures().all();
     let mut text = format!(
         "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/it/generated.rs; edit \
             there. -->\n\n\

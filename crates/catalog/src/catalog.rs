@@ -7,6 +7,7 @@ use super::cache::Cache;
 use super::file::{self, Contents, Sourced, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
+use super::signatures::Signatures;
 use super::{
     apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
@@ -25,6 +26,7 @@ macro_rules! catalog {
             cache: Option<Cache>,
             packages: [OnceLock<Package>; packages::FILES.len()],
             plain_images: OnceLock<Vec<Plain>>,
+            signatures: OnceLock<Signatures>,
             $($name: OnceLock<$contents>,)+
         }
 
@@ -35,6 +37,7 @@ macro_rules! catalog {
                     cache: None,
                     packages: [const { OnceLock::new() }; packages::FILES.len()],
                     plain_images: OnceLock::new(),
+                    signatures: OnceLock::new(),
                     $($name: OnceLock::new(),)+
                 }
             }
@@ -153,6 +156,11 @@ impl Catalog {
     /// The directory of newer files.
     pub fn cache(&self) -> Option<&Cache> {
         self.cache.as_ref()
+    }
+
+    /// The signatures of failures.
+    pub fn signatures(&self) -> &Signatures {
+        self.signatures.get_or_init(Signatures::embedded)
     }
 
     /// The package with this normalised name.

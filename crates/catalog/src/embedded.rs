@@ -222,8 +222,9 @@ mod tests {
             }
         }
         on_disk.sort();
-        let signatures = super::super::signatures::all().iter();
-        let signatures = signatures.map(|one| format!("signatures/{}/{}.yaml", one.component.id(), one.id));
+        let signatures = super::super::testing::catalog().signatures().all();
+        let signatures =
+            signatures.iter().map(|one| format!("signatures/{}/{}.yaml", one.component.id(), one.id));
         let mut listed: Vec<String> = all().map(|file| file.name.into_owned()).chain(signatures).collect();
         listed.sort();
         assert_eq!(listed, on_disk, "catalog/ and the lists in embedded.rs and packages.rs");

@@ -30,6 +30,7 @@ pub mod drivers;
 pub mod elsewhere;
 pub mod embedded;
 pub mod expected_bandwidth;
+pub mod expression;
 mod file;
 pub mod flash_attn;
 pub mod gpu_images;

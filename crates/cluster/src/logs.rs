@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use catalog::Catalog;
 use diagnose::read::{Read, container, kernel};
 use docker::fan_out;
 use facts::{Fact, kernel_log};
@@ -17,13 +18,13 @@ pub const KERNEL_TIMEOUT: Duration = Duration::from_secs(15);
 const REMOTE_KERNEL_COMMAND: &str = "dmesg 2>/dev/null || journalctl --dmesg --boot --quiet --no-pager";
 
 /// The output of the container of every node. What could not be read is [`Read::unread`].
-pub async fn containers(plan: &ClusterPlan) -> Vec<Read> {
+pub async fn containers(catalog: &'static Catalog, plan: &ClusterPlan) -> Vec<Read> {
     let reached = reach::connect(plan).await;
     let reads = fan_out(reached.iter().map(|(node, engine)| async {
         let missing = |why: &str| Read::missing(format!("container {}", node.name), why);
         match engine {
             Ok(engine) => {
-                let read = container::read(engine, &node.name, Some(&node.name)).await;
+                let read = container::read(catalog, engine, &node.name, Some(&node.name)).await;
                 read.unwrap_or_else(|why| missing(&why.to_string()))
             }
             Err(problem) => missing(&problem.message),
@@ -33,12 +34,13 @@ pub async fn containers(plan: &ClusterPlan) -> Vec<Read> {
 }
 
 /// The kernel log of every node, with the node's name before each line.
-pub async fn kernels(plan: &ClusterPlan) -> Vec<Read> {
+pub async fn kernels(catalog: &'static Catalog, plan: &ClusterPlan) -> Vec<Read> {
     let limits = Limits { each: KERNEL_TIMEOUT, ..Limits::default() };
     let open = nodes::open(&plan.nodes, limits).await;
     nodes::side_by_side(&open, limits.width, |node| async move {
         let log = kernel_log_of(node).await;
-        kernel::read(format!("kernel log of {}", node.name), &format!("{}  | ", node.name), log)
+        let (name, prefix) = (format!("kernel log of {}", node.name), format!("{}  | ", node.name));
+        kernel::read(catalog, name, &prefix, log)
     })
     .await
 }

@@ -61,9 +61,11 @@ pub(crate) fn starts_block(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{STARTS, starts_block};
+    use crate::scan::Scanner;
+    use catalog::testing::catalog;
 
     fn error_like(line: &str) -> bool {
-        crate::scan::line(line).error_like
+        Scanner::new(catalog()).line(line).error_like
     }
 
     #[test]
@@ -107,7 +109,7 @@ mod tests {
     fn block_starts_are_recognized_as_errors() {
         for start in STARTS {
             assert!(starts_block(start));
-            let known = !crate::scan::scan(start).is_empty();
+            let known = !Scanner::new(catalog()).scan(start).is_empty();
             assert!(known || error_like(start), "{start}");
         }
         assert!(!starts_block("epoch 3"));

@@ -17,6 +17,8 @@ pub mod scan;
 pub mod torchrun;
 
 #[cfg(test)]
+mod command_tests;
+#[cfg(test)]
 mod signature_tests;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
 //! Matches one line against all signatures: first all literals at once, then the patterns of those whose
 //! literal is in the line.
 
-use std::sync::OnceLock;
+use std::cmp::Reverse;
 
 use super::error_like;
-use super::expression::Expression;
 use super::literals::Literals;
 use super::message;
-use catalog::signatures::{self, Signature};
+use catalog::Catalog;
+use catalog::severity::Severity;
+use catalog::signatures::{Role, Signature, Signatures};
 
 /// A signature that a line matches.
 #[derive(Debug, Clone)]
@@ -29,12 +30,17 @@ impl Hit {
     pub fn captured(&self, name: &str) -> Option<&str> {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
     }
+
+    /// Roots first, then symptoms, then context; of the same role the worse first, then by id.
+    fn rank(&self) -> (Role, Reverse<Severity>, &'static str) {
+        (self.signature.role, Reverse(self.signature.severity), self.signature.id)
+    }
 }
 
 /// What a line is.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// The signatures that it matches, by their places in [`signatures::all`], ascending.
+    /// The signatures that it matches, by their places in [`Signatures::all`], ascending.
     signatures: Box<[u16]>,
     /// Whether it looks like an error.
     pub error_like: bool,
@@ -43,7 +49,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// The signatures that it matches, by their places in [`signatures::all`], ascending.
+    /// The signatures that it matches, by their places in [`Signatures::all`], ascending.
     pub fn signatures(&self) -> impl Iterator<Item = usize> {
         self.signatures.iter().map(|number| usize::from(*number))
     }
@@ -52,73 +58,77 @@ impl Line {
     pub fn is_known(&self) -> bool {
         !self.signatures.is_empty()
     }
+}
 
-    /// What it says to each of these, as [`scan`] orders them; `line` is the line that this was made of.
-    pub fn hits(&self, line: &str) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = self.signatures().filter_map(|number| hit(number, line)).collect();
-        hits.sort_by(|one, other| {
-            let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
-            key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(other.signature.id))
+/// Matches lines against the signatures of a catalog.
+#[derive(Debug, Clone, Copy)]
+pub struct Scanner {
+    signatures: &'static Signatures,
+}
+
+impl Scanner {
+    /// For the signatures of this catalog.
+    pub fn new(catalog: &'static Catalog) -> Scanner {
+        Scanner { signatures: catalog.signatures() }
+    }
+
+    /// The signatures that a line matches, the one that explains most first.
+    pub fn scan(self, text: &str) -> Vec<Hit> {
+        self.hits(&self.line(text), text)
+    }
+
+    /// Where in a line the words are that tell most, in bytes from its start.
+    pub fn offset(self, line: &str) -> Option<usize> {
+        let hits = self.line(line);
+        let hits = hits.signatures().filter_map(|number| Some((number, self.hit(number, line)?)));
+        let (strongest, _) = hits.min_by_key(|(_, hit)| hit.rank())?;
+        let start = self.signatures.expression(strongest)?.start(line)?;
+        // Not inside of a character.
+        (0..=start).rev().find(|at| line.is_char_boundary(*at))
+    }
+
+    /// What a line is: all literals are looked for at once, then the expressions of those that are there.
+    pub fn line(self, line: &str) -> Line {
+        let literals = Literals::get();
+        let (mut signatures, mut words) = (Vec::new(), Vec::new());
+        literals.each(line.as_bytes(), |occurrence| {
+            signatures.extend_from_slice(literals.owners(occurrence.literal));
+            if literals.is_word(occurrence.literal) {
+                words.push(occurrence.start..occurrence.end);
+            }
         });
+        signatures.sort_unstable();
+        signatures.dedup();
+        let matches = |number: &u16| self.signatures.expression((*number).into());
+        signatures.retain(|number| matches(number).is_some_and(|expression| expression.is_match(line)));
+        Line {
+            signatures: signatures.into(),
+            error_like: !words.is_empty() && error_like::any_counts(line, &words),
+            opens: error_like::starts_block(line),
+        }
+    }
+
+    /// What a line says to each signature that it matches, as [`Scanner::scan`] orders them; `line` was made
+    /// of `text`.
+    pub fn hits(self, line: &Line, text: &str) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = line.signatures().filter_map(|number| self.hit(number, text)).collect();
+        hits.sort_by_key(Hit::rank);
         hits
     }
-}
 
-/// The expression of a signature, compiled when its literal is first met; `None` only if it is wrong, which a
-/// test rules out.
-fn pattern(number: usize) -> Option<&'static Expression> {
-    static PATTERNS: OnceLock<Vec<OnceLock<Option<Expression>>>> = OnceLock::new();
-    let patterns = PATTERNS.get_or_init(|| signatures::all().iter().map(|_| OnceLock::new()).collect());
-    patterns[number].get_or_init(|| Expression::compiled(signatures::all()[number].pattern).ok()).as_ref()
-}
-
-/// The signatures that a line matches: roots first, then symptoms, then context; of the same role the worse
-/// first, then by id.
-pub fn scan(text: &str) -> Vec<Hit> {
-    line(text).hits(text)
-}
-
-/// Where in a line the words stand that tell most, in bytes from its start.
-pub fn offset(line: &str) -> Option<usize> {
-    let strongest = scan(line).first()?.signature;
-    let number = signatures::all().iter().position(|one| std::ptr::eq(one, strongest))?;
-    let start = pattern(number)?.start(line)?;
-    // Not inside of a character.
-    (0..=start).rev().find(|at| line.is_char_boundary(*at))
-}
-
-/// What a line is: all literals are looked for at once, then the expressions of those that are there.
-pub fn line(line: &str) -> Line {
-    let literals = Literals::get();
-    let (mut signatures, mut words) = (Vec::new(), Vec::new());
-    literals.each(line.as_bytes(), |occurrence| {
-        signatures.extend_from_slice(literals.owners(occurrence.literal));
-        if literals.is_word(occurrence.literal) {
-            words.push(occurrence.start..occurrence.end);
+    /// What a line says to a signature, by its place in [`Signatures::all`]; `None` where it does not match.
+    pub fn hit(self, number: usize, line: &str) -> Option<Hit> {
+        let signature = &self.signatures.all()[number];
+        let expression = self.signatures.expression(number)?;
+        if signature.captures.is_empty() {
+            return expression.is_match(line).then(|| Hit { signature, captures: Vec::new() });
         }
-    });
-    signatures.sort_unstable();
-    signatures.dedup();
-    signatures.retain(|number| pattern(usize::from(*number)).is_some_and(|pattern| pattern.is_match(line)));
-    Line {
-        signatures: signatures.into(),
-        error_like: !words.is_empty() && error_like::any_counts(line, &words),
-        opens: error_like::starts_block(line),
+        let groups = expression.captures(line)?;
+        let captured = |name: &&'static str| {
+            // A group of so many bytes may end inside of a character.
+            let text = String::from_utf8_lossy(&line.as_bytes()[groups.get_group_by_name(name)?.range()]);
+            Some((*name, text.trim_matches(|c: char| c.is_whitespace() || c == '\u{fffd}').to_owned()))
+        };
+        Some(Hit { signature, captures: signature.captures.iter().filter_map(captured).collect() })
     }
-}
-
-/// What a line says to a signature, by its place in [`signatures::all`]; `None` where it does not match.
-pub fn hit(number: usize, line: &str) -> Option<Hit> {
-    let signature = &signatures::all()[number];
-    let pattern = pattern(number)?;
-    if signature.captures.is_empty() {
-        return pattern.is_match(line).then(|| Hit { signature, captures: Vec::new() });
-    }
-    let groups = pattern.captures(line)?;
-    let captured = |name: &&'static str| {
-        // A group of so many bytes may end inside of a character.
-        let text = String::from_utf8_lossy(&line.as_bytes()[groups.get_group_by_name(name)?.range()]);
-        Some((*name, text.trim_matches(|c: char| c.is_whitespace() || c == '\u{fffd}').to_owned()))
-    };
-    Some(Hit { signature, captures: signature.captures.iter().filter_map(captured).collect() })
 }

@@ -3,8 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use catalog::signatures::{Derived, Role, all, signature};
+use catalog::signatures::{Derived, Role, Signature};
+use catalog::testing::catalog;
 use checks::CHECKS;
+
+fn all() -> &'static [Signature] {
+    catalog().signatures().all()
+}
+
+fn signature(id: &str) -> Option<&'static Signature> {
+    catalog().signatures().signature(id)
+}
 
 #[test]
 fn ids_are_unique_and_are_no_check() {
@@ -81,7 +90,11 @@ fn every_check_exists() {
     for one in all() {
         for cause in &one.causes {
             assert!(cause.check.is_none_or(known), "{}: there is no check {:?}", one.id, cause.check);
-            assert!(cause.check.is_some() != cause.confirm.is_some(), "{}: check, or confirm", one.id);
+            let own = cause.confirm.is_some() || cause.look_at.is_some();
+            // Where all went well, there is no cause to confirm.
+            let none = one.reports.iter().any(|report| report.is_success());
+            let ways = usize::from(cause.check.is_some()) + usize::from(own);
+            assert_eq!(ways, usize::from(!none), "{}: check, or confirm and look_at", one.id);
             let of_check = cause.confirm.filter(|text| known(text));
             assert!(of_check.is_none(), "{}: {of_check:?} is a check", one.id);
         }
@@ -134,6 +147,7 @@ fn nothing_is_empty() {
                 .into_iter()
                 .chain(&cause.check)
                 .chain(&cause.confirm)
+                .chain(&cause.look_at)
                 .chain(&cause.commands);
             assert!(texts.into_iter().all(|text| !text.trim().is_empty()), "{}", one.id);
         }

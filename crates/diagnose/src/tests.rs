@@ -2,9 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::expression::Expression;
-use super::scan::scan;
-use catalog::signatures::{self, Signature};
+use super::scan::{Hit, Scanner};
+use catalog::expression::Expression;
+use catalog::signatures::Signature;
+use catalog::testing::catalog;
+
+fn scan(line: &str) -> Vec<Hit> {
+    Scanner::new(catalog()).scan(line)
+}
 
 fn wrong(one: &Signature) -> Vec<String> {
     if one.is_derived() {
@@ -43,7 +48,7 @@ fn wrong(one: &Signature) -> Vec<String> {
 
 #[test]
 fn every_signature_matches_its_lines_and_no_other() {
-    let wrong: Vec<String> = signatures::all().iter().flat_map(wrong).collect();
+    let wrong: Vec<String> = catalog().signatures().all().iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -51,7 +56,7 @@ fn every_signature_matches_its_lines_and_no_other() {
 /// name in place of a value.
 #[test]
 fn every_example_line_fills_its_message_template() {
-    for one in signatures::all() {
+    for one in catalog().signatures().all() {
         for line in &one.matches {
             let hits = scan(line);
             let hit = hits.iter().find(|hit| hit.signature.id == one.id).unwrap();

@@ -6,12 +6,11 @@ use self::text as explain;
 use ::lint::RULES;
 use ::lint::report as lint_report;
 use catalog::Catalog;
-use catalog::signatures;
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
 use diagnose::code::{Code, code};
 use diagnose::report::signature;
-use diagnose::scan::{Hit, scan};
+use diagnose::scan::{Hit, Scanner};
 use diagnostic::error::{Error, Kind};
 use diagnostic::suggest::nearest;
 use diagnostic::terminal;
@@ -72,7 +71,7 @@ impl Args {
         }
         // Names have few words; the nearest name to a sentence would be a guess.
         if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
-            return Err(unmatched());
+            return Err(unmatched(catalog));
         }
         let universe = &Universe::new(catalog);
         if let Some(explanation) = lookup::explain(universe, text) {
@@ -100,7 +99,7 @@ impl Args {
 /// The explanation of a signature id, an error code or a log line; `None` if it is none of them.
 fn failure(catalog: &'static Catalog, text: &str, id: &str) -> Option<Result<String, Error>> {
     let width = terminal::width();
-    if let Some(one) = signatures::signature(id) {
+    if let Some(one) = catalog.signatures().signature(id) {
         return Some(Ok(signature::signature(one, width)));
     }
     match code(catalog, text) {
@@ -108,7 +107,7 @@ fn failure(catalog: &'static Catalog, text: &str, id: &str) -> Option<Result<Str
         Some(Code::Sxid(row)) => return Some(Ok(signature::of_sxid(row, width))),
         Some(Code::Cuda(row)) => {
             let lines = format!("CUDA error: {}\n{}", row.text, row.name);
-            return Some(Ok(signature::of_cuda(catalog, row, &found(&lines), width)));
+            return Some(Ok(signature::of_cuda(catalog, row, &found(catalog, &lines), width)));
         }
         Some(Code::Unknown(kind, number)) => {
             let error = Error::new(Kind::Usage, format!("the catalog has no {kind} {number}"));
@@ -121,14 +120,14 @@ fn failure(catalog: &'static Catalog, text: &str, id: &str) -> Option<Result<Str
         }
         None => {}
     }
-    let hits = found(text);
+    let hits = found(catalog, text);
     (!hits.is_empty()).then(|| Ok(signature::hits(catalog, &hits, width)))
 }
 
 /// The matching signatures, each once, root causes first.
-fn found(lines: &str) -> Vec<Hit> {
+fn found(catalog: &'static Catalog, lines: &str) -> Vec<Hit> {
     let mut hits: Vec<Hit> = Vec::new();
-    for hit in lines.lines().flat_map(scan) {
+    for hit in lines.lines().flat_map(|line| Scanner::new(catalog).scan(line)) {
         if !hits.iter().any(|known| known.signature.id == hit.signature.id) {
             hits.push(hit);
         }
@@ -137,8 +136,8 @@ fn found(lines: &str) -> Vec<Hit> {
     hits
 }
 
-fn unmatched() -> Error {
-    let count = signatures::all().len();
+fn unmatched(catalog: &Catalog) -> Error {
+    let count = catalog.signatures().all().len();
     Error::new(Kind::Usage, "no signature matches this line; its meaning is unknown").hint(format!(
         "{count} failure messages are known (docs/signatures.md); try the first error of the log"
     ))

@@ -147,10 +147,11 @@ impl Outcome {
     /// Keeps the output of programs that failed, and looks for known causes in it.
     pub(super) fn capture(&mut self, captured: impl IntoIterator<Item = Captured>) {
         self.captured.extend(captured);
-        let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
+        let catalog = self.catalog;
+        let read = |one: &Captured| read::text(catalog, &one.from, &(one.lines.join("\n") + "\n"));
         if !self.captured.is_empty() {
             self.causes =
-                root_cause::diagnose(self.catalog, &self.captured.iter().map(read).collect::<Vec<_>>(), None);
+                root_cause::diagnose(catalog, &self.captured.iter().map(read).collect::<Vec<_>>(), None);
         }
     }
 

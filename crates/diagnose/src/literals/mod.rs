@@ -44,7 +44,8 @@ pub struct Literals {
     entries: &'static [Entry],
 }
 
-/// Those of the catalog and the words of error-looking lines.
+/// A constant that the build script makes of the signatures that are embedded, and of the words of
+/// error-looking lines.
 static ALL: Literals = include!(concat!(env!("OUT_DIR"), "/literals.rs"));
 
 impl Literals {
@@ -58,7 +59,7 @@ impl Literals {
         self.longest
     }
 
-    /// The signatures that have a literal, by their place in [`signatures::all`].
+    /// The signatures that have a literal, by their place in `Signatures::all`.
     pub fn owners(&self, literal: usize) -> &'static [u16] {
         self.owners[literal]
     }

@@ -8,6 +8,7 @@ use super::line_cache::LineCache;
 use super::lines::{Partial, Tail, Taking, shown, whole};
 use super::retention::{Keeper, Neighbors};
 use crate::literals::Literals;
+use catalog::Catalog;
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +70,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// Starts a search.
-    pub fn new(name: &str, limits: Limits) -> Blocks {
+    pub fn new(catalog: &'static Catalog, name: &str, limits: Limits) -> Blocks {
         let head = Taking { owner: NOBODY, wanted: HEAD, lines: Vec::new(), at: 0, mid_line: false };
         Blocks {
             limits,
@@ -84,7 +85,7 @@ impl Blocks {
             ended: false,
             cleaner: Cleaner::default(),
             keeper: Keeper::default(),
-            known: LineCache::default(),
+            known: LineCache::new(catalog),
             taking: vec![head],
             tail: Tail::default(),
             read: Read { name: name.to_owned(), ..Read::default() },
@@ -174,12 +175,11 @@ impl Blocks {
         if self.cleaner.nuls > 0 {
             self.read.remarks.push(format!("{} NUL bytes", self.cleaner.nuls));
         }
-        if self.keeper.alike > 0 {
-            let message =
-                format!("{} more lines look like errors, similar to those shown", self.keeper.alike);
-            self.read.remarks.push(message);
+        let alike = self.keeper.alike;
+        if alike > 0 {
+            self.read.remarks.push(format!("{alike} more lines look like errors, similar to those shown"));
         }
-        self.read.found = self.keeper.found();
+        self.read.found = self.keeper.found(self.known.scanner);
         self.read
     }
 

@@ -4,6 +4,7 @@ use futures_util::{Stream, StreamExt, stream};
 
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
+use catalog::Catalog;
 use docker::container;
 use docker::engine::Engine;
 
@@ -38,12 +39,17 @@ impl From<ContainerError> for diagnostic::error::Error {
 
 /// Reads what a container printed, both of its outputs; `node` is put before each line, as compose does.
 /// Nothing is kept beyond what [`Read`] says, whatever the container printed.
-pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Result<Read, ContainerError> {
+pub async fn read(
+    catalog: &'static Catalog,
+    engine: &Engine,
+    container: &str,
+    node: Option<&str>,
+) -> Result<Read, ContainerError> {
     let name = match node {
         Some(node) if node != container => format!("container {container} of {node}"),
         _ => format!("container {container}"),
     };
-    let mut blocks = Blocks::new(&name, LIMITS);
+    let mut blocks = Blocks::new(catalog, &name, LIMITS);
     let lines = lines(engine, container, node, false).await?;
     let mut lines = std::pin::pin!(lines);
     while let Some(line) = lines.next().await {

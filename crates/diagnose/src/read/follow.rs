@@ -9,6 +9,7 @@ use futures_util::{Stream, StreamExt, stream};
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
 use super::container::{self, ContainerError};
+use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
 use docker::client;
 use docker::engine::Engine;
@@ -47,15 +48,19 @@ enum PieceError {
 
 /// Reads existing and new lines until Ctrl-C or the end, and reports at every pause; the last answer is the
 /// result. A file that becomes shorter is read again from the start.
-pub fn follow(followed: Followed<'_>, on_pause: OnPause<'_>) -> Result<bool, Error> {
+pub fn follow(
+    catalog: &'static Catalog,
+    followed: Followed<'_>,
+    on_pause: OnPause<'_>,
+) -> Result<bool, Error> {
     let runtime = docker::runtime()?;
     let mut failed = false;
     runtime.block_on(async {
         let work = async {
             match followed {
-                Followed::File(path) => file(path, on_pause, &mut failed).await,
-                Followed::Standard => standard_input(on_pause, &mut failed).await,
-                Followed::Container(name) => of_container(name, on_pause, &mut failed).await,
+                Followed::File(path) => file(catalog, path, on_pause, &mut failed).await,
+                Followed::Standard => standard_input(catalog, on_pause, &mut failed).await,
+                Followed::Container(name) => of_container(catalog, name, on_pause, &mut failed).await,
             }
         };
         tokio::select! {
@@ -66,7 +71,11 @@ pub fn follow(followed: Followed<'_>, on_pause: OnPause<'_>) -> Result<bool, Err
     Ok(failed)
 }
 
-async fn standard_input(on_pause: OnPause<'_>, failed: &mut bool) -> Result<(), Error> {
+async fn standard_input(
+    catalog: &'static Catalog,
+    on_pause: OnPause<'_>,
+    failed: &mut bool,
+) -> Result<(), Error> {
     let unreadable =
         |error: std::io::Error| Error::new(Kind::File, format!("cannot read standard input: {error}"));
     host::file::standard_ending().map(drop).map_err(unreadable)?;
@@ -86,17 +95,22 @@ async fn standard_input(on_pause: OnPause<'_>, failed: &mut bool) -> Result<(), 
             }
         }
     });
-    let mut blocks = Blocks::new("standard input", LIMITS);
+    let mut blocks = Blocks::new(catalog, "standard input", LIMITS);
     let pieces = stream::poll_fn(move |context| pieces.poll_recv(context));
     until_end(&mut blocks, pieces, on_pause, failed).await?;
     *failed = on_pause(blocks.end())?;
     Ok(())
 }
 
-async fn of_container(name: &str, on_pause: OnPause<'_>, failed: &mut bool) -> Result<(), Error> {
+async fn of_container(
+    catalog: &'static Catalog,
+    name: &str,
+    on_pause: OnPause<'_>,
+    failed: &mut bool,
+) -> Result<(), Error> {
     let engine = Engine::connect(&client::find(None)?.endpoint).await?;
     let lines = container::lines(&engine, name, None, true).await?;
-    let mut blocks = Blocks::new(&format!("container {name}"), LIMITS);
+    let mut blocks = Blocks::new(catalog, &format!("container {name}"), LIMITS);
     let lines = lines.map(|line| line.map_err(PieceError::from));
     until_end(&mut blocks, lines, on_pause, failed).await?;
     container::ended(&engine, name).await.into_iter().for_each(|remark| blocks.remark(remark));
@@ -134,12 +148,17 @@ async fn until_end(
     }
 }
 
-async fn file(path: &Path, on_pause: OnPause<'_>, failed: &mut bool) -> Result<(), Error> {
+async fn file(
+    catalog: &'static Catalog,
+    path: &Path,
+    on_pause: OnPause<'_>,
+    failed: &mut bool,
+) -> Result<(), Error> {
     let unreadable = |error: std::io::Error| host::file::unreadable(path, &error);
     let name = path.display().to_string();
     loop {
         let mut file = host::file::open_ending(path).map_err(unreadable)?;
-        let mut blocks = Blocks::new(&name, LIMITS);
+        let mut blocks = Blocks::new(catalog, &name, LIMITS);
         let mut reported_bytes = 0;
         while file.metadata().map_err(unreadable)?.len() >= blocks.bytes() {
             if blocks.feed_from(&mut file).map_err(unreadable)? > 0 {

@@ -1,6 +1,6 @@
 //! Files that are no plain text and carry a log all the same: what Docker writes of a container, and what
-//! elastic writes of an exception. Dumps of PyTorch's flight recorder are pickles or JSON: what they say
-//! becomes a line for each group ([`super::recorder`]). Other pickles are named and not read, since reading a
+//! elastic writes of an exception. Dumps of PyTorch's flight recorder are pickles or JSON: they have no
+//! lines, and what they say is [`Read::recorded`]. Other pickles are named and not read, since reading a
 //! pickle the usual way executes it.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
@@ -13,6 +13,7 @@ use super::error::DumpError;
 use super::ready::Ready;
 use super::recorder::Dump;
 use super::stream::read_rest;
+use catalog::Catalog;
 
 /// The longest error file, and the longest line of Docker's, in bytes; a longer one is read as plain text.
 const LINE_LIMIT_BYTES: u64 = 4 << 20;
@@ -48,13 +49,13 @@ pub fn of(first: &[u8]) -> Option<Format> {
 }
 
 /// Reads such a file.
-pub fn read(name: &str, special: Format, reader: Box<dyn io::Read + '_>) -> Read {
-    let mut blocks = Blocks::new(name, LIMITS);
+pub fn read(catalog: &'static Catalog, name: &str, special: Format, reader: Box<dyn io::Read + '_>) -> Read {
+    let mut blocks = Blocks::new(catalog, name, LIMITS);
     match special {
         Format::JsonFile => read_rest(&mut blocks, &mut Entries::new(reader), "the log"),
         Format::ErrorFile => error_file(&mut blocks, reader),
-        Format::Pickle(true) => recorder(&mut blocks, reader, Dump::from_pickle),
-        Format::Recorder => recorder(&mut blocks, reader, Dump::from_json),
+        Format::Pickle(true) => return recorder(name, reader, Dump::from_pickle),
+        Format::Recorder => return recorder(name, reader, Dump::from_json),
         Format::Pickle(false) => blocks.remark("not read: a Python pickle".into()),
     }
     blocks.end()
@@ -64,11 +65,7 @@ pub fn read(name: &str, special: Format, reader: Box<dyn io::Read + '_>) -> Read
 const DUMP: u64 = 8 << 20;
 
 /// What a dump of the flight recorder says of its rank.
-fn recorder(
-    blocks: &mut Blocks,
-    reader: Box<dyn io::Read + '_>,
-    parse: fn(&[u8]) -> Result<Dump, DumpError>,
-) {
+fn recorder(name: &str, reader: Box<dyn io::Read + '_>, parse: fn(&[u8]) -> Result<Dump, DumpError>) -> Read {
     let mut bytes = Vec::new();
     let whole = reader.take(DUMP + 1).read_to_end(&mut bytes);
     let dump = match whole {
@@ -76,15 +73,25 @@ fn recorder(
         Ok(_) if bytes.len() as u64 > DUMP => Err(DumpError::TooLarge(DUMP >> 20)),
         Ok(_) => parse(&bytes),
     };
-    match dump {
+    let (recorded, remark) = match dump {
         Ok(dump) => {
-            blocks.remark("a PyTorch flight recorder dump, shown as one line per process group".into());
-            blocks.feed(dump.lines().as_bytes());
+            (dump.groups(), "a PyTorch flight recorder dump, shown as one line per process group".to_owned())
         }
-        Err(why) => blocks.remark(format!(
-            "not read: a PyTorch flight recorder dump ({why}); \
-             PyTorch's `torchfrtrace` compares the dumps of all ranks"
-        )),
+        Err(why) => (
+            Vec::new(),
+            format!(
+                "not read: a PyTorch flight recorder dump ({why}); \
+                 PyTorch's `torchfrtrace` compares the dumps of all ranks"
+            ),
+        ),
+    };
+    Read {
+        name: name.to_owned(),
+        lines: recorded.len() as u64,
+        bytes: bytes.len() as u64,
+        recorded,
+        remarks: vec![remark],
+        ..Read::default()
     }
 }
 
@@ -201,7 +208,8 @@ mod tests {
     use super::*;
 
     fn of_bytes(bytes: &[u8]) -> Read {
-        read(&Source::Bytes { name: "log".into(), bytes: bytes.to_vec() }).unwrap()
+        let source = Source::Bytes { name: "log".into(), bytes: bytes.to_vec() };
+        read(catalog::testing::catalog(), &source).unwrap()
     }
 
     #[test]

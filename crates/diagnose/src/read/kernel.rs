@@ -2,19 +2,20 @@
 
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
+use catalog::Catalog;
 use facts::Fact;
 
 /// The log of a machine; each line gets `prefix`. A log that could not be read is [`Read::unread`].
-pub fn read(name: String, prefix: &str, log: Fact<String>) -> Read {
+pub fn read(catalog: &'static Catalog, name: String, prefix: &str, log: Fact<String>) -> Read {
     match log {
-        Fact::Known(log) => lines(&name, prefix, &log),
+        Fact::Known(log) => lines(catalog, &name, prefix, &log),
         Fact::Absent => Read::missing(name, "not found"),
         Fact::Unknown(why) => Read::missing(name, &why.detail),
     }
 }
 
-fn lines(name: &str, prefix: &str, log: &str) -> Read {
-    let mut blocks = Blocks::new(name, LIMITS);
+fn lines(catalog: &'static Catalog, name: &str, prefix: &str, log: &str) -> Read {
+    let mut blocks = Blocks::new(catalog, name, LIMITS);
     log.lines().for_each(|line| blocks.feed(format!("{prefix}{}\n", record(line)).as_bytes()));
     blocks.end()
 }
@@ -49,9 +50,11 @@ mod tests {
 
     #[test]
     fn unreadable_kernel_log_is_reported_as_unread() {
-        let denied = read("kernel log".into(), "", Fact::unknown("permission denied"));
+        let read =
+            |name: &str, prefix: &str, log| read(catalog::testing::catalog(), name.into(), prefix, log);
+        let denied = read("kernel log", "", Fact::unknown("permission denied"));
         assert_eq!(denied.unread.as_deref(), Some("permission denied"));
-        assert!(read("kernel log".into(), "", Fact::Absent).unread.is_some());
-        assert_eq!(read("kernel log".into(), "node1  | ", Fact::Known("a\nb\n".into())).lines, 2);
+        assert!(read("kernel log", "", Fact::Absent).unread.is_some());
+        assert_eq!(read("kernel log", "node1  | ", Fact::Known("a\nb\n".into())).lines, 2);
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use foldhash::quality::RandomState;
 
 use super::retention;
-use crate::scan::{self, Line};
+use crate::scan::{Line, Scanner};
+use catalog::Catalog;
 
 /// Lines in the cache.
 const LINES: usize = 1 << 15;
@@ -19,19 +20,23 @@ pub struct CachedLine {
     /// What the signatures say of it.
     pub line: Arc<Line>,
     kinds: OnceCell<Box<[u64]>>,
+    scanner: Scanner,
 }
 
 impl CachedLine {
     /// The kinds that a line is of, as [`retention::kinds`] numbers them; `bytes` is the line that this was
     /// made of.
     pub fn kinds(&self, bytes: &[u8]) -> &[u64] {
-        self.kinds.get_or_init(|| retention::kinds(&self.line, &String::from_utf8_lossy(bytes)))
+        let text = || String::from_utf8_lossy(bytes);
+        self.kinds.get_or_init(|| retention::kinds(self.scanner, &self.line, &text()))
     }
 }
 
 /// Classified lines by a 128-bit hash with the random seeds of this run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LineCache {
+    /// What classifies a line.
+    pub scanner: Scanner,
     /// Where in `seen` a line is.
     indices: HashMap<u128, usize, RandomState>,
     cached: Vec<CachedLine>,
@@ -39,6 +44,16 @@ pub struct LineCache {
 }
 
 impl LineCache {
+    /// An empty cache, for the signatures of this catalog.
+    pub fn new(catalog: &'static Catalog) -> LineCache {
+        LineCache {
+            scanner: Scanner::new(catalog),
+            indices: HashMap::default(),
+            cached: Vec::new(),
+            other: RandomState::default(),
+        }
+    }
+
     /// Classifies a line. A full cache is cleared: frequent lines come again.
     pub fn line(&mut self, line: &[u8]) -> &CachedLine {
         let key = [self.indices.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
@@ -56,8 +71,8 @@ impl LineCache {
             self.cached.clear();
         }
         let index = self.cached.len();
-        let known = scan::line(&String::from_utf8_lossy(line));
-        self.cached.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
+        let known = self.scanner.line(&String::from_utf8_lossy(line));
+        self.cached.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new(), scanner: self.scanner });
         self.indices.insert(key, index);
         index
     }
@@ -69,7 +84,8 @@ mod tests {
 
     #[test]
     fn cached_line_has_the_same_signatures_and_kinds() {
-        let mut known = LineCache::default();
+        let mut known = LineCache::new(catalog::testing::catalog());
+        let scanner = known.scanner;
         let halves = [known.indices.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");
         // More than are kept in mind, so that it begins anew; errors among them.
@@ -78,10 +94,10 @@ mod tests {
             assert!(!known.line(line.as_bytes()).line.is_known(), "{line}");
             if number % 1000 == 0 {
                 let line = "RuntimeError: CUDA error: an illegal memory access was encountered";
-                let wanted: Vec<usize> = scan::line(line).signatures().collect();
+                let wanted: Vec<usize> = scanner.line(line).signatures().collect();
                 let cached = known.line(line.as_bytes());
                 assert!(!wanted.is_empty() && cached.line.signatures().eq(wanted));
-                assert_eq!(cached.kinds(line.as_bytes()), &*retention::kinds(&cached.line, line));
+                assert_eq!(cached.kinds(line.as_bytes()), &*retention::kinds(scanner, &cached.line, line));
             }
         }
         assert!(known.cached.len() < LINES && known.indices.len() == known.cached.len());

@@ -29,8 +29,10 @@ mod tests;
 use std::path::PathBuf;
 
 pub use folder::sources;
+pub use recorder::Recorded;
 
 use super::scan::Hit;
+use catalog::Catalog;
 use diagnostic::error::Error;
 
 /// Where a log comes from.
@@ -71,7 +73,8 @@ pub struct Found {
     /// The text between two ends of line or carriage returns, without ANSI codes, invalid UTF-8 replaced; of
     /// a text over 4 KiB so much around the first match.
     pub text: String,
-    /// What [`super::scan::scan`] says of the text; empty for a line that only looks like an error.
+    /// What [`Scanner::scan`](super::scan::Scanner::scan) says of the text; empty for a line that only looks
+    /// like an error.
     pub hits: Vec<Hit>,
     /// Whether it only looks like an error: it has a word of the list in [`crate::error_like`], and no
     /// signature matches it.
@@ -91,12 +94,15 @@ pub struct Found {
 pub struct Read {
     /// The source's name.
     pub name: String,
-    /// How many lines it has.
+    /// How many lines it has; of a flight recorder dump how many groups.
     pub lines: u64,
     /// How many bytes it has, unpacked.
     pub bytes: u64,
     /// What was found, ascending by number.
     pub found: Vec<Found>,
+    /// Of a dump of PyTorch's flight recorder: where its rank is in each process group. Such a file has no
+    /// lines.
+    pub recorded: Vec<Recorded>,
     /// The first 40 lines, each cut after 1 KiB; of a line with carriage returns what a terminal shows last.
     pub head: Vec<String>,
     /// The last 40 lines, likewise.
@@ -119,19 +125,19 @@ impl Read {
 }
 
 /// Reads a source to its end.
-pub fn read(source: &Source) -> Result<Read, Error> {
-    source::read(source)
+pub fn read(catalog: &'static Catalog, source: &Source) -> Result<Read, Error> {
+    source::read(catalog, source)
 }
 
 /// Reads several sources, each to its end: one that cannot be opened is [`Read::unread`]. An error where it
 /// is the only one, or does not exist.
-pub fn read_all(sources: &[Source]) -> Result<Vec<Read>, Error> {
-    sources.iter().map(|source| source::read_among(source, sources.len() > 1)).collect()
+pub fn read_all(catalog: &'static Catalog, sources: &[Source]) -> Result<Vec<Read>, Error> {
+    sources.iter().map(|source| source::read_among(catalog, source, sources.len() > 1)).collect()
 }
 
 /// What is found in a text.
-pub fn text(name: &str, text: &str) -> Read {
-    let mut blocks = blocks::Blocks::new(name, blocks::LIMITS);
+pub fn text(catalog: &'static Catalog, name: &str, text: &str) -> Read {
+    let mut blocks = blocks::Blocks::new(catalog, name, blocks::LIMITS);
     blocks.feed(text.as_bytes());
     blocks.end()
 }

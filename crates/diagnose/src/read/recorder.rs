@@ -1,13 +1,14 @@
-//! Dumps of PyTorch's flight recorder, as pickles and as JSON: what each group of a rank waits in, a line
-//! each. Keys as in `torch/csrc/distributed/c10d/FlightRecorder.hpp` and the loader of
+//! Dumps of PyTorch's flight recorder, as pickles and as JSON: where a rank is in each of its groups.
+//! Keys as in `torch/csrc/distributed/c10d/FlightRecorder.hpp` and the loader of
 //! `torch.distributed.flight_recorder`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt;
 
 use serde::Deserialize;
 
 use super::error::DumpError;
+use super::lines::shown;
 use super::pickle::{Item, Pickle};
 
 /// A dump, what is used of it.
@@ -70,7 +71,7 @@ impl RecordedState {
         RecordedState::Unknown,
     ];
 
-    /// As [`Dump::lines`] writes it: `started`. The first three are PyTorch's own names.
+    /// As reports show it: `started`. The first three are PyTorch's own names.
     pub fn id(self) -> &'static str {
         match self {
             RecordedState::Scheduled => "scheduled",
@@ -81,8 +82,8 @@ impl RecordedState {
         }
     }
 
-    /// The state with this id; any other text says nothing.
-    pub fn of_id(id: &str) -> RecordedState {
+    /// The state that a dump names; any other text says nothing.
+    fn of_id(id: &str) -> RecordedState {
         RecordedState::ALL.into_iter().find(|state| state.id() == id).unwrap_or(RecordedState::Unknown)
     }
 }
@@ -153,45 +154,99 @@ impl Dump {
         })
     }
 
-    /// A line for each group: where the rank is in it. The signature that reports `flight-recorder` matches
-    /// these lines.
-    pub fn lines(&self) -> String {
+    /// Where the rank is in each group, by the groups' names.
+    pub fn groups(&self) -> Vec<Recorded> {
         let mut groups: BTreeMap<&str, (&str, Vec<&Entry>)> = BTreeMap::new();
         for entry in self.entries.iter().filter(|entry| !entry.is_p2p) {
             let name = entry.process_group.first().map_or("0", String::as_str);
-            let desc = entry.process_group.get(1).map_or("", String::as_str);
-            groups.entry(name).or_insert((desc, Vec::new())).1.push(entry);
+            let description = entry.process_group.get(1).map_or("", String::as_str);
+            groups.entry(name).or_insert((description, Vec::new())).1.push(entry);
         }
-        let mut lines = String::new();
-        for (name, (desc, entries)) in groups {
-            let Some(last) = entries.iter().max_by_key(|entry| entry.collective_seq_id) else { continue };
-            let open = entries
-                .iter()
-                .filter(|entry| entry.state() != RecordedState::Completed && !entry.retired)
-                .min_by_key(|entry| entry.collective_seq_id);
-            let shown = open.unwrap_or(last);
-            // Gloo's dumps name their only group by an empty text.
-            let config = self.pg_config.get(name).or_else(|| self.pg_config.get(""));
-            let desc =
-                config.map(|group| group.desc.as_str()).filter(|text| !text.is_empty()).unwrap_or(desc);
-            let ranks = config.map_or(0, |group| {
-                group.ranks.split(',').filter(|part| part.contains(|c: char| c.is_ascii_digit())).count()
-            });
-            let status = self.pg_status.get(name);
-            let enqueued = status.map_or(last.collective_seq_id, |status| {
-                status.last_enqueued_collective.max(last.collective_seq_id)
-            });
-            let completed = status.map_or(-1, |status| status.last_completed_collective.0);
-            let _ = writeln!(
-                lines,
-                "flight recorder: group {name} ({desc}) of {ranks} ranks: number {} {} is {}; \
-                 last enqueued {}, last completed {completed}",
-                shown.collective_seq_id.0,
-                if shown.profiling_name.is_empty() { "unnamed" } else { &shown.profiling_name },
-                shown.state().id(),
-                enqueued.0,
-            );
-        }
-        lines
+        let group = |(name, (description, entries)): (&str, (&str, Vec<&Entry>))| {
+            self.group(name, description, &entries)
+        };
+        groups.into_iter().filter_map(group).collect()
+    }
+
+    /// Where the rank is in a group, by its entries; `None` without any.
+    fn group(&self, name: &str, description: &str, entries: &[&Entry]) -> Option<Recorded> {
+        let last = entries.iter().max_by_key(|entry| entry.collective_seq_id)?;
+        let open = entries
+            .iter()
+            .filter(|entry| entry.state() != RecordedState::Completed && !entry.retired)
+            .min_by_key(|entry| entry.collective_seq_id);
+        let entry = open.unwrap_or(last);
+        // Gloo's dumps name their only group by an empty text.
+        let config = self.pg_config.get(name).or_else(|| self.pg_config.get(""));
+        let configured = config.map(|group| group.desc.as_str()).filter(|text| !text.is_empty());
+        let ranks = config.map_or(0, |group| {
+            group.ranks.split(',').filter(|part| part.contains(|c: char| c.is_ascii_digit())).count()
+        });
+        let status = self.pg_status.get(name);
+        let enqueued = status.map_or(last.collective_seq_id, |status| {
+            status.last_enqueued_collective.max(last.collective_seq_id)
+        });
+        Some(Recorded {
+            group: shown(name.as_bytes()),
+            description: shown(configured.unwrap_or(description).as_bytes()),
+            size: u32::try_from(ranks).unwrap_or(u32::MAX),
+            sequence: entry.collective_seq_id.0,
+            operation: Some(shown(entry.profiling_name.as_bytes())).filter(|name| !name.is_empty()),
+            state: entry.state(),
+            enqueued: enqueued.0,
+            completed: status.map_or(-1, |status| status.last_completed_collective.0),
+        })
+    }
+}
+
+/// Where a rank is in one of its process groups. Numbers of collectives count within the group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// The group's name: `0`.
+    pub group: String,
+    /// What the group is: `default_pg`, or the name that the program gave it.
+    pub description: String,
+    /// How many ranks it has; 0 where the dump does not tell.
+    pub size: u32,
+    /// The number of the first collective that has not ended, else of the last one.
+    pub sequence: i64,
+    /// The collective: `nccl:all_reduce`; `None` where the dump does not name it.
+    pub operation: Option<String>,
+    /// How far the rank is in it.
+    pub state: RecordedState,
+    /// The number of the last collective that the program called.
+    pub enqueued: i64,
+    /// The number of the last collective that ended well; -1 where the dump does not tell.
+    pub completed: i64,
+}
+
+impl Recorded {
+    /// Whether the group is PyTorch's default one, which has all ranks of the job.
+    pub fn is_default_group(&self) -> bool {
+        self.description == "default_pg"
+    }
+
+    /// Whether the rank has called the collective and it has not ended well.
+    pub fn waits(&self) -> bool {
+        !matches!(self.state, RecordedState::Completed | RecordedState::Unknown)
+    }
+
+    /// Whether the rank has not called, or not completed, the collective with this number.
+    pub fn is_behind(&self, sequence: i64) -> bool {
+        self.enqueued < sequence || (self.sequence < sequence && self.waits())
+    }
+}
+
+/// As reports show it in place of a line.
+impl fmt::Display for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Recorded { group, description, size, sequence, enqueued, completed, .. } = self;
+        let operation = self.operation.as_deref().unwrap_or("unnamed");
+        write!(
+            f,
+            "flight recorder: group {group} ({description}) of {size} ranks: number {sequence} {operation} \
+             is {}; last enqueued {enqueued}, last completed {completed}",
+            self.state.id()
+        )
     }
 }

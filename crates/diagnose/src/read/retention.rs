@@ -7,7 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::Found;
-use crate::scan::{self, Hit, Line};
+use crate::scan::{Hit, Line, Scanner};
 
 /// Of lines with the same signature and captures, so many first and last ones are kept.
 const FIRST: usize = 32;
@@ -205,7 +205,7 @@ impl Keeper {
     }
 
     /// What was kept, in order.
-    pub fn found(self) -> Vec<Found> {
+    pub fn found(self, scanner: Scanner) -> Vec<Found> {
         // The same line stands in it many times.
         let mut hits: HashMap<String, Vec<Hit>> = HashMap::new();
         let mut found = |kept: Kept| {
@@ -214,7 +214,7 @@ impl Keeper {
             let hits = match hits.get(&text) {
                 _ if error_like => Vec::new(),
                 Some(hits) => hits.clone(),
-                None => hits.entry(text.clone()).or_insert(kept.line.hits(&text)).clone(),
+                None => hits.entry(text.clone()).or_insert_with(|| scanner.hits(&kept.line, &text)).clone(),
             };
             let Neighbors { before, next } = kept.around;
             Found { number: kept.number, text, hits, error_like, before, next, after: kept.after }
@@ -263,7 +263,7 @@ fn slot(signature: Option<usize>) -> usize {
 
 /// What distinguishes lines: for each signature of a line what it captures; where there is none the text
 /// without its digits.
-pub fn kinds(line: &Line, text: &str) -> Box<[u64]> {
+pub fn kinds(scanner: Scanner, line: &Line, text: &str) -> Box<[u64]> {
     let number = |signature: Option<usize>, what: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();
         slot(signature).hash(&mut hasher);
@@ -275,7 +275,7 @@ pub fn kinds(line: &Line, text: &str) -> Box<[u64]> {
         return [number(None, &|hasher| hasher.write(&words))].into();
     }
     let kind = |signature: usize| {
-        let hit = scan::hit(signature, text);
+        let hit = scanner.hit(signature, text);
         number(Some(signature), &|hasher| hit.as_ref().map(|hit| &hit.captures).hash(hasher))
     };
     line.signatures().map(kind).collect()

@@ -7,6 +7,7 @@ use super::compression::Packing;
 use super::stream::{Limit, read_rest};
 use super::utf16::{Order, Utf8};
 use super::{Read, Source, formats};
+use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
 use diagnostic::units::memory;
 
@@ -14,25 +15,25 @@ use diagnostic::units::memory;
 const START: u64 = 4096;
 
 /// Reads a source to its end.
-pub fn read(source: &Source) -> Result<Read, Error> {
-    read_among(source, false)
+pub fn read(catalog: &'static Catalog, source: &Source) -> Result<Read, Error> {
+    read_among(catalog, source, false)
 }
 
 /// Reads a source to its end. One that cannot be opened is [`Read::unread`] with `others`.
-pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
+pub(super) fn read_among(catalog: &'static Catalog, source: &Source, others: bool) -> Result<Read, Error> {
     match source {
         Source::File(path) => match host::file::open_ending(path) {
-            Ok(file) => Ok(of_file(&path.display().to_string(), file, FILE_LIMIT_BYTES)),
+            Ok(file) => Ok(of_file(catalog, &path.display().to_string(), file, FILE_LIMIT_BYTES)),
             Err(error) if others => {
                 Ok(Read::missing(path.display().to_string(), &host::file::why_unreadable(&error)))
             }
             Err(error) => Err(host::file::unreadable(path, &error)),
         },
         Source::Standard => match host::file::standard_ending() {
-            Ok(input) => Ok(stream("standard input", input)),
+            Ok(input) => Ok(stream(catalog, "standard input", input)),
             Err(error) => Err(Error::new(Kind::File, format!("cannot read standard input: {error}"))),
         },
-        Source::Bytes { name, bytes } => Ok(stream(name, bytes.as_slice())),
+        Source::Bytes { name, bytes } => Ok(stream(catalog, name, bytes.as_slice())),
         Source::Unreadable { name, why } => Ok(Read::missing(name.clone(), why)),
         Source::LeftOut { name, why } => {
             Ok(Read { name: name.clone(), remarks: why.clone(), ..Read::default() })
@@ -56,9 +57,9 @@ fn start<'s>(mut stream: Box<dyn io::Read + 's>) -> (Vec<u8>, Box<dyn io::Read +
 const FILE_LIMIT_BYTES: u64 = 64 << 30;
 
 /// Reads a file, without its holes, up to a limit.
-fn of_file(name: &str, file: host::file::File, limit: u64) -> Read {
+fn of_file(catalog: &'static Catalog, name: &str, file: host::file::File, limit: u64) -> Read {
     let (file, skipped) = host::file::without_holes(file);
-    let mut read = stream(name, Limited::new(file, limit, Limit::Bytes));
+    let mut read = stream(catalog, name, Limited::new(file, limit, Limit::Bytes));
     let skipped = skipped.get();
     if skipped > 0 {
         read.remarks.push(format!("{} of holes in the file were skipped", memory(skipped)));
@@ -108,8 +109,8 @@ impl io::Read for Failed {
 }
 
 /// Reads a stream to its end. An error on the way ends it with a remark: what was read counts.
-pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
-    let mut blocks = Blocks::new(name, LIMITS);
+pub fn stream<'s>(catalog: &'static Catalog, name: &str, raw: impl io::Read + 's) -> Read {
+    let mut blocks = Blocks::new(catalog, name, LIMITS);
     let (first, raw) = start(Box::new(raw));
     let packing = Packing::of(&first);
     if let Packing::Other(program) = packing {
@@ -123,7 +124,7 @@ pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
         _ => start(Box::new(Limited::new(packing.undone(raw), UNPACKED_LIMIT_BYTES, Limit::Unpacked))),
     };
     if let Some(format) = formats::of(&first) {
-        return formats::read(name, format, reader);
+        return formats::read(catalog, name, format, reader);
     }
     if let Some(order) = Order::of(&first) {
         reader = Box::new(Utf8::new(reader, order));
@@ -149,9 +150,10 @@ mod tests {
 
     use super::*;
     use crate::read::blocks::Limits;
+    use catalog::testing::catalog;
 
     fn of(bytes: &[u8]) -> Read {
-        read(&Source::Bytes { name: "log".into(), bytes: bytes.to_vec() }).unwrap()
+        read(catalog(), &Source::Bytes { name: "log".into(), bytes: bytes.to_vec() }).unwrap()
     }
 
     const LOG: &str = "step 1\nRuntimeError: CUDA error: out of memory\n训练失败\n";
@@ -171,11 +173,11 @@ mod tests {
 
     #[test]
     fn what_is_not_read_to_its_end_says_so() {
-        let cut = stream("log", Limited::new(LOG.as_bytes(), 10, Limit::Bytes));
+        let cut = stream(catalog(), "log", Limited::new(LOG.as_bytes(), 10, Limit::Bytes));
         assert_eq!(cut.remarks, ["only the first 10 bytes were read; the file is larger"]);
         assert_eq!(cut.lines, 2);
         let limits = Limits { nuls: 1 << 20, ..LIMITS };
-        let mut blocks = Blocks::new("pagemap", limits);
+        let mut blocks = Blocks::new(catalog(), "pagemap", limits);
         read_rest(&mut blocks, &mut io::repeat(0), "the log");
         let read = blocks.end();
         assert_eq!(read.remarks[0], "only the first 2 MiB were read: more than 1 MiB are NUL");
@@ -227,23 +229,23 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_is_an_error() {
-        let error = read(&Source::File("/nowhere/train.log".into())).unwrap_err();
+        let error = read(catalog(), &Source::File("/nowhere/train.log".into())).unwrap_err();
         assert_eq!(error.message, "cannot read /nowhere/train.log: no such file");
-        assert!(read(&Source::File("/".into())).is_err());
-        let error = read(&Source::File("/dev/zero".into())).unwrap_err();
+        assert!(read(catalog(), &Source::File("/".into())).is_err());
+        let error = read(catalog(), &Source::File("/dev/zero".into())).unwrap_err();
         assert_eq!(error.message, "cannot read /dev/zero: it is a device, not a file");
-        assert!(read(&Source::File("/dev/null".into())).is_ok());
+        assert!(read(catalog(), &Source::File("/dev/null".into())).is_ok());
     }
 
     #[test]
     fn device_among_several_sources_is_reported_as_unread() {
         let sources =
             [Source::File("/dev/zero".into()), Source::Bytes { name: "log".into(), bytes: vec![b'x'] }];
-        let reads = crate::read::read_all(&sources).unwrap();
+        let reads = crate::read::read_all(catalog(), &sources).unwrap();
         assert_eq!(reads[0].unread.as_deref(), Some("it is a device, not a file"));
         assert_eq!((reads[1].unread.as_ref(), reads[1].lines), (None, 1));
         let missing = [Source::File("/nowhere/train.log".into()), sources[1].clone()];
-        let reads = crate::read::read_all(&missing).unwrap();
+        let reads = crate::read::read_all(catalog(), &missing).unwrap();
         assert_eq!((reads[0].unread.as_deref(), reads[1].lines), (Some("no such file"), 1));
     }
 }

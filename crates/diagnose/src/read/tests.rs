@@ -4,14 +4,19 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use super::Read;
 use super::blocks::{Blocks, LIMITS, Limits};
 use super::clean::Cleaner;
 use super::lines::shown;
-use super::{Read, text};
-use crate::scan::scan;
+use crate::scan::Scanner;
+use catalog::testing::catalog;
+
+fn text(name: &str, text: &str) -> Read {
+    super::text(catalog(), name, text)
+}
 
 fn in_pieces(bytes: &[u8], limits: Limits, piece: usize) -> Read {
-    let mut blocks = Blocks::new("test", limits);
+    let mut blocks = Blocks::new(catalog(), "test", limits);
     bytes.chunks(piece.max(1)).for_each(|piece| blocks.feed(piece));
     blocks.end()
 }
@@ -33,8 +38,9 @@ fn line_by_line(bytes: &[u8]) -> Vec<(u64, String, Vec<&'static str>)> {
     for (number, line) in clean[..length].split(|byte| *byte == b'\n').enumerate() {
         for text in line.split(|byte| *byte == b'\r') {
             let text = String::from_utf8_lossy(text).into_owned();
-            let hits = scan(&text);
-            if !hits.is_empty() || crate::scan::line(&text).error_like {
+            let scanner = Scanner::new(catalog());
+            let hits = scanner.scan(&text);
+            if !hits.is_empty() || scanner.line(&text).error_like {
                 let ids = hits.iter().map(|hit| hit.signature.id).collect();
                 found.push((number as u64 + 1, text, ids));
             }
@@ -229,7 +235,7 @@ proptest! {
     ) {
         for rest in [bytes, log] {
             let source = super::Source::Bytes { name: "log".into(), bytes: [start, &rest].concat() };
-            let read = super::read(&source).unwrap();
+            let read = super::read(catalog(), &source).unwrap();
             prop_assert!(read.head.len() <= 40 && read.found.is_sorted_by_key(|found| found.number));
         }
     }

@@ -1,10 +1,9 @@
 //! The diagnosis as findings, for the formats that every command has: JUnit, SARIF, GitHub annotations, HTML.
 
 use super::sections::sections;
-use super::text::look;
-use super::{nothing, sentences, title};
+use super::{confirmation, nothing, sentences, title};
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence};
-use catalog::signatures;
+use catalog::signatures::Cause as Choice;
 use diagnostic::report::{Outcome, Report, RuleInfo};
 use diagnostic::rule::Group;
 use diagnostic::{Diagnostic, Fix, Severity, Subject, Verdict};
@@ -103,7 +102,7 @@ fn cause(index: usize, cause: &Cause) -> Outcome {
 /// What to do about each possible cause of a failure. Whether it disturbs the machine depends on what runs
 /// there: a person decides.
 pub fn fixes(cause: &Cause) -> Vec<Fix> {
-    let fix = |choice: &signatures::Cause| {
+    let fix = |choice: &Choice| {
         let commands = choice.commands.iter().map(|&command| command.to_owned()).collect();
         Fix { commands, ..Fix::manual(choice.fix) }.punctuated()
     };
@@ -114,12 +113,9 @@ pub fn fixes(cause: &Cause) -> Vec<Fix> {
 fn explanation(cause: &Cause) -> String {
     let mut text = format!("{}\n", cause.meaning);
     for choice in cause.choices {
-        text += &format!("\n- {}; to confirm: `{}`", choice.cause, look(choice));
+        text += &format!("\n- {}", confirmation(choice, "`"));
     }
-    if let Some(signature) = signatures::signature(&cause.id) {
-        text += &format!("\n\nSource: {}\n", signature.source);
-    }
-    text
+    text + &format!("\n\nSource: {}\n", cause.source)
 }
 
 #[cfg(test)]

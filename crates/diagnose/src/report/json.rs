@@ -4,12 +4,13 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::command_to_confirm;
 use crate::root_cause::machine_evidence::Outcome;
 use crate::root_cause::{self, Confidence, Diagnosis};
 use catalog::signatures::Role;
 
 /// Version of the format.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What `envdoc diagnose --format json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -99,8 +100,12 @@ pub struct UnreadEntry {
 pub struct ChoiceEntry {
     /// The cause in a few words.
     pub cause: String,
-    /// How to confirm it: the id of a check, or a command.
+    /// The former key of `confirm` and `look_at`: the id of a check, else the command, else what to look at.
     pub check: String,
+    /// The command that confirms it; null where no command shows it.
+    pub confirm: Option<String>,
+    /// What to look at: in the output of the command, or where no command shows it; null if nothing else.
+    pub look_at: Option<String>,
     /// What to do.
     pub fix: String,
     /// The commands; words in capitals are placeholders.
@@ -172,7 +177,9 @@ pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
 fn cause(one: &root_cause::Cause) -> CauseEntry {
     let choice = |choice: &catalog::signatures::Cause| ChoiceEntry {
         cause: choice.cause.to_owned(),
-        check: choice.check.or(choice.confirm).unwrap_or_default().to_owned(),
+        check: choice.check.or(choice.confirm).or(choice.look_at).unwrap_or_default().to_owned(),
+        confirm: command_to_confirm(choice),
+        look_at: choice.look_at.map(str::to_owned),
         fix: choice.fix.to_owned(),
         commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
     };

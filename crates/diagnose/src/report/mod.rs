@@ -8,7 +8,7 @@ pub mod signature;
 pub mod text;
 
 use crate::root_cause::{Cause, Confidence, Diagnosis, Moment};
-use catalog::signatures::Role;
+use catalog::signatures::{Cause as Choice, Role};
 
 /// The summary where no cause was found.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
@@ -40,6 +40,25 @@ pub(super) fn sentences(cause: &Cause) -> String {
         Confidence::Candidate => " The log does not show the cause; check the possible causes below.",
     };
     format!("{message} {}{sure}", cause.meaning)
+}
+
+/// The command that confirms a possible cause: the check of this machine, or one of its own; `None` where no
+/// command shows it.
+pub(super) fn command_to_confirm(choice: &Choice) -> Option<String> {
+    let own = || choice.confirm.map(str::to_owned);
+    choice.check.map(|check| format!("envdoc check --only {check}")).or_else(own)
+}
+
+/// A possible cause and how to confirm it, in one line; `quote` is put around the command.
+pub(super) fn confirmation(choice: &Choice, quote: &str) -> String {
+    let mut text = choice.cause.to_owned();
+    if let Some(command) = command_to_confirm(choice) {
+        text += &format!("; to confirm: {quote}{command}{quote}");
+    }
+    if let Some(look_at) = choice.look_at {
+        text += &format!("; look at: {look_at}");
+    }
+    text
 }
 
 /// How a cause is introduced in a list.

@@ -1,8 +1,7 @@
 //! What Markdown and HTML show besides the causes: the possible causes with how to confirm each, the log
 //! around the failure, the timeline.
 
-use super::text::look;
-use super::{noticed, seconds};
+use super::{confirmation, noticed, seconds};
 use crate::root_cause::{Diagnosis, Evidence, Moment, Whose};
 use diagnostic::report::{Body, Column, Section};
 
@@ -17,7 +16,7 @@ const TIMELINE: &[Column] = &[
 pub(super) fn sections(diagnosis: &Diagnosis, timeline: bool) -> Vec<Section> {
     let root = diagnosis.causes.first();
     let choices = root.map_or(&[][..], |cause| cause.choices);
-    let choices = choices.iter().map(|choice| format!("{}; to confirm: {}", choice.cause, look(choice)));
+    let choices = choices.iter().map(|choice| confirmation(choice, ""));
     let silent: Vec<String> = diagnosis.silent.iter().map(|rank| format!("rank {rank}")).collect();
     let all = [
         ("Possible causes", Body::List(choices.collect())),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::look;
+use super::command_to_confirm;
 use crate::message;
 use crate::scan::Hit;
 use catalog::cuda_errors::CudaError;
@@ -17,7 +17,7 @@ pub fn signature(one: &Signature, width: usize) -> String {
     let mut text = format!("# {}\n\n{}", one.id, hanging(&message::general(one.message), 0, width));
     rest(&mut text, one, width);
     text.push_str(match one.is_derived() {
-        true => "\nNo single line matches: envdoc diagnose derives it from several lines.\n",
+        true => "\nNo single line matches: envdoc diagnose derives it from several lines, or from a dump.\n",
         false => "\nExample lines:\n",
     });
     one.matches.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
@@ -73,7 +73,12 @@ fn rest(text: &mut String, one: &Signature, width: usize) {
     });
     for (number, cause) in one.causes.iter().enumerate() {
         text.push_str(&hanging(&format!("{}. {}", number + 1, cause.cause), 3, width));
-        text.push_str(&hanging(&format!("   check: {}", look(cause)), 9, width));
+        if let Some(command) = command_to_confirm(cause) {
+            text.push_str(&hanging(&format!("   check: {command}"), 9, width));
+        }
+        if let Some(look_at) = cause.look_at {
+            text.push_str(&hanging(&format!("   look at: {look_at}"), 9, width));
+        }
         text.push_str(&hanging(&format!("   fix:   {}", cause.fix), 9, width));
         cause.commands.iter().for_each(|command| text.push_str(&format!("            {command}\n")));
     }

@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{nothing, noticed, seconds, sentences, title};
+use super::{command_to_confirm, nothing, noticed, seconds, sentences, title};
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment, Whose};
-use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::terminal::colour;
@@ -114,7 +113,12 @@ fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
     for (number, choice) in choices.iter().enumerate() {
         let start = if several { format!("{}. ", number + 1) } else { String::new() };
         hanging(text, &start, choice.cause, "  ", layout);
-        hanging(text, "check: ", &look(choice), "     ", layout);
+        if let Some(command) = command_to_confirm(choice) {
+            hanging(text, "check: ", &command, "     ", layout);
+        }
+        if let Some(look_at) = choice.look_at {
+            hanging(text, "look at: ", look_at, "     ", layout);
+        }
         hanging(text, "fix:   ", choice.fix, "     ", layout);
         choice.commands.iter().for_each(|command| {
             let _ = writeln!(text, "            {command}");
@@ -122,17 +126,9 @@ fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
     }
 }
 
-/// How to look for a cause: the check of this machine, or the command.
-pub(super) fn look(choice: &Choice) -> String {
-    match (choice.check, choice.confirm) {
-        (Some(check), _) => format!("envdoc check --only {check}"),
-        (None, confirm) => confirm.unwrap_or_default().to_owned(),
-    }
-}
-
 fn evidence(text: &mut String, line: &Evidence, layout: Layout) {
     let dim = Style::new().dimmed();
-    let (file, shown) = (visible::line(&line.file), cut(line.text.trim_start(), layout));
+    let (file, shown) = (visible::line(&line.file), cut(&line.text, line.focus, layout));
     let _ = writeln!(text, "  {dim}{file}:{}{dim:#}  {}", line.line, visible::line(&shown));
 }
 
@@ -140,13 +136,14 @@ fn evidence(text: &mut String, line: &Evidence, layout: Layout) {
 const BEFORE: usize = 60;
 
 /// A line, or of a long one what stands around the words that tell most.
-fn cut(line: &str, layout: Layout) -> String {
+fn cut(text: &str, focus: Option<usize>, layout: Layout) -> String {
+    let line = text.trim_start();
     if layout.verbose || line.char_indices().nth(SHOWN_LINE_LIMIT_CHARS).is_none() {
         return line.to_owned();
     }
     let dots = if layout.unicode { "…" } else { "..." };
-    let offset =
-        scan::offset(line).filter(|offset| line[..*offset].chars().count() + BEFORE > SHOWN_LINE_LIMIT_CHARS);
+    let offset = focus.and_then(|focus| focus.checked_sub(text.len() - line.len()));
+    let offset = offset.filter(|offset| line[..*offset].chars().count() + BEFORE > SHOWN_LINE_LIMIT_CHARS);
     let first = offset.map_or(0, |offset| {
         line[..offset].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first)
     });
@@ -233,6 +230,8 @@ fn hanging(text: &mut String, start: &str, words: &str, indent: &str, layout: La
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::Scanner;
+    use catalog::testing::catalog;
 
     #[test]
     fn wrapped_items_have_a_hanging_indent() {
@@ -250,12 +249,13 @@ mod tests {
         let layout = Layout { width: 80, unicode: true, verbose: false, root: false };
         let words = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
         let line = format!("{} {words} {}", "训".repeat(900), "y".repeat(900));
-        let shown = cut(&line, layout);
+        let focus = Scanner::new(catalog()).offset(&line);
+        let shown = cut(&line, focus, layout);
         assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(words), "{shown}");
         assert!(shown.chars().count() < SHOWN_LINE_LIMIT_CHARS + 5);
-        assert_eq!(cut("short", layout), "short");
-        let plain = cut(&"z".repeat(900), layout);
+        assert_eq!(cut("short", None, layout), "short");
+        let plain = cut(&"z".repeat(900), None, layout);
         assert!(plain.starts_with('z') && plain.ends_with('…'));
-        assert_eq!(cut(&line, Layout { verbose: true, ..layout }), line);
+        assert_eq!(cut(&line, focus, Layout { verbose: true, ..layout }), line);
     }
 }

@@ -1,7 +1,7 @@
 //! Context lines of a cause: where its own line only passes a failure on, the lines around it have the
 //! reason.
 
-use super::{Evidence, evidence, traceback};
+use super::{Evidence, Sources, traceback};
 use crate::log_prefix;
 use crate::read::{Found, Read};
 
@@ -9,9 +9,9 @@ use crate::read::{Found, Read};
 const LINES: usize = 4;
 
 /// The lines around the first evidence of a cause, in order and without the evidence itself.
-pub(super) fn around(reads: &[Read], names: &[&str], cited: &[Evidence]) -> Vec<Evidence> {
+pub(super) fn around(reads: &[Read], sources: &Sources<'_>, cited: &[Evidence]) -> Vec<Evidence> {
     let Some(first) = cited.first() else { return Vec::new() };
-    let Some(read) = names.iter().position(|name| *name == first.file) else { return Vec::new() };
+    let Some(read) = sources.names.iter().position(|name| *name == first.file) else { return Vec::new() };
     let found = &reads[read].found;
     let exact = found.iter().find(|found| found.number == first.line);
     // The last line of a traceback: what stands before that tells more than its frames.
@@ -38,7 +38,7 @@ pub(super) fn around(reads: &[Read], names: &[&str], cited: &[Evidence]) -> Vec<
         (None, None) => return Vec::new(),
     };
     let next = rest.filter(|(number, _)| *number > first.line).take(LINES).filter(informative);
-    before.chain(next).map(|(number, text)| evidence(names, read, number, text)).collect()
+    before.chain(next).map(|(number, text)| sources.evidence(read, number, text)).collect()
 }
 
 /// The last lines are shown for at most this many sources, and at most this many lines each.
@@ -46,15 +46,18 @@ const SOURCES: usize = 3;
 const LAST: usize = 5;
 
 /// The last non-empty lines of each source; none for many sources, and none of binary files.
-pub(super) fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
+pub(super) fn last(reads: &[Read], sources: &Sources<'_>) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();
     }
     let of = |(index, read): (usize, &Read)| {
         let first = read.lines + 1 - (read.tail.len() as u64).min(read.lines);
-        let mut lines: Vec<Evidence> = numbered(&read.tail, first)
+        let recorded = (1..).zip(&read.recorded).map(|(number, group)| (number, group.to_string()));
+        let tail = numbered(&read.tail, first).map(|(number, text)| (number, text.clone()));
+        let mut lines: Vec<Evidence> = recorded
+            .chain(tail)
             .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(number, text)| evidence(names, index, number, text))
+            .map(|(number, text)| sources.evidence(index, number, &text))
             .collect();
         lines.split_off(lines.len().saturating_sub(LAST))
     };
@@ -69,7 +72,7 @@ fn numbered(lines: &[String], first: u64) -> impl Iterator<Item = (u64, &String)
 #[cfg(test)]
 mod tests {
     use crate::read::{self, Read};
-    use crate::root_cause::diagnose_text;
+    use crate::root_cause::{Sources, diagnose_text};
     use catalog::testing::catalog;
 
     fn around(log: &str) -> Vec<(u64, String)> {
@@ -118,8 +121,8 @@ bye
         assert!(last("").is_empty());
         assert!(last("OSError: [Errno 28] No space left on device\n").is_empty());
         assert!(last("Error: it does not\n").is_empty());
-        let binary = Read { binary: true, ..read::text("a", "b\n") };
-        assert!(super::last(&[binary], &["a"]).is_empty());
+        let binary = [Read { binary: true, ..read::text(catalog(), "a", "b\n") }];
+        assert!(super::last(&binary, &Sources::new(catalog(), &binary)).is_empty());
     }
 
     #[test]

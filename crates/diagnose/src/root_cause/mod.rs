@@ -9,6 +9,7 @@
 
 mod analysis;
 mod context;
+mod derived;
 mod error_line;
 pub mod machine_evidence;
 mod ranking;
@@ -19,6 +20,7 @@ mod traceback;
 mod whose;
 
 use crate::read::{self, Read};
+use crate::scan::Scanner;
 use analysis::Analysis;
 use catalog::Catalog;
 use catalog::signatures::{Cause as Choice, Component, Role, Signature};
@@ -60,6 +62,40 @@ pub struct Evidence {
     pub line: u64,
     /// The text of the line.
     pub text: String,
+    /// Where in the text of a long line the words are that tell most, in bytes; `None` also for a line that
+    /// no signature matches.
+    pub focus: Option<usize>,
+}
+
+/// Lines up to this length need no [`Evidence::focus`], in bytes: reports show them whole.
+const SHORT_LINE_BYTES: usize = 240;
+
+/// What evidence is made with.
+#[derive(Debug)]
+struct Sources<'a> {
+    /// The names of the sources, by index.
+    names: Vec<&'a str>,
+    scanner: Scanner,
+}
+
+impl<'a> Sources<'a> {
+    fn new(catalog: &'static Catalog, reads: &'a [Read]) -> Sources<'a> {
+        let names = reads.iter().map(|read| read.name.as_str()).collect();
+        Sources { names, scanner: Scanner::new(catalog) }
+    }
+
+    /// A line of a source as evidence.
+    fn evidence(&self, read: usize, line: u64, text: &str) -> Evidence {
+        let text = hide_named_credentials(text.trim_end());
+        let words = text.trim_start();
+        let indent = text.len() - words.len();
+        let focus = match words.len() > SHORT_LINE_BYTES {
+            true => self.scanner.offset(words).map(|offset| indent + offset),
+            false => None,
+        };
+        let file = self.names.get(read).copied().unwrap_or("").to_owned();
+        Evidence { file, line, text, focus }
+    }
 }
 
 /// A root cause, with the events that show it.
@@ -79,6 +115,8 @@ pub struct Cause {
     pub message: String,
     /// What it means.
     pub meaning: String,
+    /// Where that was read.
+    pub source: &'static str,
     /// The lines it is based on, the most relevant first.
     pub evidence: Vec<Evidence>,
     /// Context of the first of them, where that line alone says little.
@@ -147,18 +185,17 @@ const UNMATCHED: usize = 50;
 
 /// The diagnosis of several sources; with the machine, the checks that a cause names are run on its facts.
 pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machine<'_>>) -> Diagnosis {
-    let mut timeline = timeline::from_reads(catalog, reads);
-    recovered::downgrade(&mut timeline);
+    let timeline = complete_timeline(catalog, reads);
     let analysis = Analysis::of(&timeline);
     let chosen = ranking::causes(&analysis);
-    let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
-    let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&timeline, &names)).collect();
+    let sources = Sources::new(catalog, reads);
+    let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&timeline, &sources)).collect();
     // Messages repeat words of the log.
     causes.iter_mut().for_each(|cause| cause.message = hide_named_credentials(&cause.message));
     if let Some((cause, one)) = causes.first_mut().zip(chosen.first())
         && (cause.confidence == Confidence::Candidate || one.needs_more())
     {
-        cause.context = context::around(reads, &names, &cause.evidence);
+        cause.context = context::around(reads, &sources, &cause.evidence);
     }
     if let Some(machine) = machine {
         causes
@@ -167,15 +204,16 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machi
         machine_evidence::order(&mut causes);
     }
     let failed = !causes.is_empty();
-    let (unmatched_errors, suspicious) = unmatched(&timeline, &names);
+    let (unmatched_errors, suspicious) = unmatched(&timeline, &sources);
+    let shows_failure = failed || !unmatched_errors.is_empty();
     Diagnosis {
         // Only where others waited is silence telling.
         silent: if failed && !analysis.waited.is_empty() { analysis.silent.clone() } else { Vec::new() },
-        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { context::last(reads, &names) },
+        last: if shows_failure { Vec::new() } else { context::last(reads, &sources) },
         causes,
         unmatched_errors,
         suspicious,
-        timeline: moments(&timeline, &names),
+        timeline: moments(&timeline, &sources),
         remarks: reads
             .iter()
             .flat_map(|read| read.remarks.iter().map(|remark| format!("{}: {remark}", read.name)))
@@ -186,21 +224,22 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machi
     }
 }
 
-/// The diagnosis of a text.
-pub fn diagnose_text(catalog: &'static Catalog, name: &str, text: &str) -> Diagnosis {
-    diagnose(catalog, &[read::text(name, text)], None)
+/// All events, and the roles that they have for the job as a whole.
+fn complete_timeline(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
+    let mut timeline = timeline::from_reads(catalog, reads);
+    derived::add(&mut timeline, reads);
+    timeline::complete(&mut timeline);
+    recovered::downgrade(&mut timeline);
+    timeline
 }
 
-fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {
-    Evidence {
-        file: names.get(read).copied().unwrap_or("").to_owned(),
-        line,
-        text: hide_named_credentials(text.trim_end()),
-    }
+/// The diagnosis of a text.
+pub fn diagnose_text(catalog: &'static Catalog, name: &str, text: &str) -> Diagnosis {
+    diagnose(catalog, &[read::text(catalog, name, text)], None)
 }
 
 /// Error lines that match no signature, and lines that only look like errors; each wording once.
-fn unmatched(timeline: &Timeline, names: &[&str]) -> (Vec<Evidence>, Vec<Evidence>) {
+fn unmatched(timeline: &Timeline, sources: &Sources<'_>) -> (Vec<Evidence>, Vec<Evidence>) {
     let mut seen = std::collections::HashSet::new();
     let (mut sure, mut others) = (Vec::new(), Vec::new());
     for line in &timeline.unknown {
@@ -211,14 +250,14 @@ fn unmatched(timeline: &Timeline, names: &[&str]) -> (Vec<Evidence>, Vec<Evidenc
         }
         let list = if line.sure { &mut sure } else { &mut others };
         if list.len() < UNMATCHED {
-            list.push(evidence(names, line.read, line.number, &line.text));
+            list.push(sources.evidence(line.read, line.number, &line.text));
         }
     }
     (sure, others)
 }
 
 /// One moment per signature and rank, by time where the lines have one, else by line.
-fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
+fn moments(timeline: &Timeline, sources: &Sources<'_>) -> Vec<Moment> {
     let mut order = timeline.ids_where(|_| true);
     timeline.sort_by_time(&mut order);
     let start = order.iter().find_map(|id| timeline[*id].prefix.time);
@@ -239,7 +278,7 @@ fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
             signature: event.signature,
             role: event.role,
             message: hide_named_credentials(&event.message),
-            evidence: evidence(names, event.read, event.number, &event.text),
+            evidence: sources.evidence(event.read, event.number, &event.text),
             count: 1,
         };
         moments.push((rank, moment));

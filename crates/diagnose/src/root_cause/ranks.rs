@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::timeline::{Event, EventId, Timeline};
+use super::timeline::{EventId, Timeline};
 use crate::expression::constant;
-use crate::read::recorder::RecordedState;
+use crate::read::recorder::{Recorded, RecordedState};
 use crate::torchrun;
-use catalog::signatures::{self, Report, Role, Signal, Signature};
+use catalog::signatures::{Report, Role, Signal, Signature, Signatures};
 
 /// The end of a rank as a launcher reports it.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,9 @@ pub struct Waited {
     /// The event.
     pub event: EventId,
 }
+
+/// A number of ranks above this is believed of no log.
+const LARGEST_JOB: u32 = 4096;
 
 /// Lines that an entry of torchrun's failure table spans at most.
 const TABLE: u64 = 200;
@@ -83,8 +86,8 @@ pub fn exits(timeline: &Timeline) -> Vec<Exit> {
 }
 
 /// The signal behind an exit code, and the signature of such an end.
-pub fn signal(code: i32) -> Option<(&'static Signature, Signal)> {
-    let signature = signatures::all().iter().find(|one| one.exit_codes.contains(&code))?;
+pub fn signal(signatures: &'static Signatures, code: i32) -> Option<(&'static Signature, Signal)> {
+    let signature = signatures.of_exit_code(code)?;
     Some((signature, signature.signal?))
 }
 
@@ -119,7 +122,8 @@ pub fn waited(timeline: &Timeline) -> Vec<Waited> {
 pub fn silent(timeline: &Timeline, waited: &[Waited]) -> Vec<u32> {
     let mut all: Vec<u32> = timeline.ranks.clone();
     // The number of ranks is believed where it fits the ranks that were seen.
-    if let Some(world) = timeline.world.filter(|world| all.iter().all(|rank| rank < world) && *world <= 4096)
+    if let Some(world) =
+        timeline.world.filter(|world| all.iter().all(|rank| rank < world) && *world <= LARGEST_JOB)
     {
         all = (0..world).collect();
     }
@@ -135,86 +139,69 @@ pub fn silent(timeline: &Timeline, waited: &[Waited]) -> Vec<u32> {
     all
 }
 
-/// What the flight recorder dump of a rank says about one process group.
-struct Recorded<'t> {
+/// Where a rank is in a process group, by its flight recorder dump.
+struct OfRank<'t> {
     rank: u32,
     id: EventId,
-    event: &'t Event,
-}
-
-impl Recorded<'_> {
-    /// A number of the line, -1 where it has none.
-    fn number(&self, name: &str) -> i64 {
-        self.event.captured(name).and_then(|text| text.parse().ok()).unwrap_or(-1)
-    }
-
-    fn state(&self) -> RecordedState {
-        self.event.captured("state").map_or(RecordedState::Unknown, RecordedState::of_id)
-    }
-
-    fn waits(&self) -> bool {
-        !matches!(self.state(), RecordedState::Completed | RecordedState::Unknown)
-    }
-
-    /// Whether it has not called, or not completed, the collective with this number.
-    fn is_behind(&self, sequence: i64) -> bool {
-        self.number("enqueued") < sequence || (self.number("sequence") < sequence && self.waits())
-    }
+    recorded: &'t Recorded,
 }
 
 /// The ranks that flight recorder dumps show behind the others of their group, or that wrote no dump while
 /// others wait: the ranks, a sentence, and the events that it is based on.
 pub fn recorded(timeline: &Timeline) -> Option<(Vec<u32>, String, Vec<EventId>)> {
-    let mut groups: BTreeMap<&str, Vec<Recorded<'_>>> = BTreeMap::new();
-    for (id, event) in timeline.ids().filter(|(_, event)| event.signature.reports(Report::FlightRecorder)) {
-        if let (Some(rank), Some(group)) = (event.prefix.rank, event.captured("group")) {
-            groups.entry(group).or_default().push(Recorded { rank, id, event });
+    let mut groups: BTreeMap<&str, Vec<OfRank<'_>>> = BTreeMap::new();
+    for (id, event) in timeline.ids() {
+        if let (Some(rank), Some(recorded)) = (event.prefix.rank, &event.recorded) {
+            groups.entry(&recorded.group).or_default().push(OfRank { rank, id, recorded });
         }
     }
     groups.values().find_map(|ranks| lagging(ranks))
 }
 
-fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
-    let furthest = ranks.iter().filter(|one| one.waits()).max_by_key(|one| one.number("sequence"))?;
-    let sequence = furthest.number("sequence");
-    let operation = furthest.event.captured("operation");
-    let name = operation.unwrap_or("a collective");
-    let behind: Vec<&Recorded<'_>> = ranks.iter().filter(|one| one.is_behind(sequence)).collect();
+fn lagging(ranks: &[OfRank<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
+    let last = ranks.iter().filter(|one| one.recorded.waits()).max_by_key(|one| one.recorded.sequence)?;
+    let (last_id, furthest) = (last.id, last.recorded);
+    let sequence = furthest.sequence;
+    let name = furthest.operation.as_deref().unwrap_or("a collective");
+    let behind: Vec<&OfRank<'_>> = ranks.iter().filter(|one| one.recorded.is_behind(sequence)).collect();
     if let Some(slowest) = behind.first() {
         let list: Vec<u32> = behind.iter().map(|one| one.rank).collect();
         let message = format!(
             "flight recorder: rank {} last called number {} and {} others {} number {sequence} ({name})",
             numbers(&list),
-            slowest.number("enqueued"),
+            slowest.recorded.enqueued,
             ranks.len() - behind.len(),
-            if furthest.state() == RecordedState::Retired { "called" } else { "wait in" }
+            if furthest.state == RecordedState::Retired { "called" } else { "wait in" }
         );
-        return Some((list, message, behind.iter().map(|one| one.id).chain([furthest.id]).collect()));
+        return Some((list, message, behind.iter().map(|one| one.id).chain([last_id]).collect()));
     }
-    let differs = |one: &&Recorded<'_>| one.waits() && one.event.captured("operation") != operation;
-    if let Some(other) = ranks.iter().filter(|one| one.number("sequence") == sequence).find(differs) {
+    let differs = |one: &&OfRank<'_>| {
+        one.recorded.sequence == sequence
+            && one.recorded.waits()
+            && one.recorded.operation != furthest.operation
+    };
+    if let Some(other) = ranks.iter().find(differs) {
         let message = format!(
             "flight recorder: rank {} is in {} and others in {name}, both number {sequence}",
             other.rank,
-            other.event.captured("operation").unwrap_or("another")
+            other.recorded.operation.as_deref().unwrap_or("another")
         );
-        return Some((vec![other.rank], message, vec![other.id, furthest.id]));
+        return Some((vec![other.rank], message, vec![other.id, last_id]));
     }
     // A retired entry has ended, successfully or not: no rank waits in it.
-    if furthest.state() == RecordedState::Retired {
+    if furthest.state == RecordedState::Retired || furthest.size > LARGEST_JOB {
         return None;
     }
-    let size = u32::try_from(furthest.number("size")).ok().filter(|size| *size <= 4096)?;
-    let absent: Vec<u32> = (0..size).filter(|rank| ranks.iter().all(|one| one.rank != *rank)).collect();
-    let all = furthest.event.captured("desc") == Some("default_pg");
-    (all && !absent.is_empty() && absent.len() < ranks.len()).then(|| {
+    let absent: Vec<u32> =
+        (0..furthest.size).filter(|rank| ranks.iter().all(|one| one.rank != *rank)).collect();
+    (furthest.is_default_group() && !absent.is_empty() && absent.len() < ranks.len()).then(|| {
         let message = format!(
             "the flight recorder dump of rank {} is missing, \
              and {} others wait in number {sequence} ({name})",
             numbers(&absent),
             ranks.len()
         );
-        (absent, message, vec![furthest.id])
+        (absent, message, vec![last_id])
     })
 }
 

@@ -13,9 +13,9 @@ use super::traceback::{self, Raised};
 use crate::expression::constant;
 use crate::log_prefix::{self, Level, LogPrefix, Time};
 use crate::message;
-use crate::read::{Found, Read};
+use crate::read::{Found, Read, Recorded};
 use catalog::Catalog;
-use catalog::signatures::{self, Component, Derived, Report, Role, Signature};
+use catalog::signatures::{Component, Derived, Report, Role, Signature, Signatures};
 use catalog::{severity::Severity, xids::Xid};
 
 /// Groups of signatures that hold the name of a machine.
@@ -56,6 +56,8 @@ pub struct Event {
     pub role: Role,
     /// The driver's fault whose number the line has.
     pub xid: Option<&'static Xid>,
+    /// What a flight recorder dump has of a process group; such an event has no line.
+    pub recorded: Option<Recorded>,
 }
 
 impl Event {
@@ -127,6 +129,11 @@ impl IndexMut<EventId> for Timeline {
 }
 
 impl Timeline {
+    /// The signatures that its events are of.
+    pub fn signatures(&self) -> &'static Signatures {
+        self.catalog.signatures()
+    }
+
     /// All events with their ids.
     pub fn ids(&self) -> impl Iterator<Item = (EventId, &Event)> {
         self.events.iter().enumerate().map(|(index, event)| (EventId(index), event))
@@ -188,7 +195,7 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The timeline of some sources.
+/// The timeline of some sources: events that a line states, without what [`complete`] adds.
 pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
     let nodes = nodes(reads);
     let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
@@ -214,13 +221,17 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         }
         one_read(&mut timeline, source, read, &from);
     }
+    timeline
+}
+
+/// Completes the events of all sources: faults by number, times, ranks.
+pub fn complete(timeline: &mut Timeline) {
     for event in &mut timeline.events {
-        event.xid = event.xid_number().and_then(|number| catalog.xids().xid(number));
+        event.xid = event.xid_number().and_then(|number| timeline.catalog.xids().xid(number));
     }
-    times(&mut timeline);
+    times(timeline);
     timeline.ranks.sort_unstable();
     timeline.ranks.dedup();
-    timeline
 }
 
 /// The words before a colon that begin lines, and how often each does.
@@ -278,6 +289,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
                 captures: hit.captures.clone(),
                 message: hit.message(),
                 xid: None,
+                recorded: None,
             });
         }
         timeline.crashed.extend(traceback::crashed(found).map(|location| (prefix.rank, location)));
@@ -299,7 +311,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
         }
         let (prefix, rest) = from(&found.text);
         if rest.trim().trim_matches('*') == "Killed"
-            && let Some(signature) = signatures::derived(Derived::Killed)
+            && let Some(signature) = timeline.signatures().derived(Derived::Killed)
         {
             timeline.events.push(Event {
                 read: source,
@@ -311,6 +323,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
                 captures: Vec::new(),
                 message: message::fill(signature.message, &|_| None).unwrap_or_default(),
                 xid: None,
+                recorded: None,
             });
             continue;
         }
@@ -322,35 +335,6 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
             prefix,
             sure,
         });
-    }
-    builds(timeline, source);
-    exceptions(timeline, source);
-}
-
-/// An event for every module missing in a package build: the traceback shows where it was searched, its last
-/// line does not.
-fn builds(timeline: &mut Timeline, source: usize) {
-    let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
-    for raised in timeline.raised.iter().filter(|raised| raised.read == source) {
-        if let Some(missing) = raised.missing_in_build() {
-            timeline.events.push(derived(raised, signature, "missing", missing));
-        }
-    }
-}
-
-/// An event derived from a traceback, with one capture.
-fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, reported: &str) -> Event {
-    let message = message::fill(signature.message, &|name| (name == group).then_some(reported));
-    Event {
-        read: raised.read,
-        number: raised.number,
-        text: raised.text.clone(),
-        prefix: raised.prefix.clone(),
-        signature,
-        captures: vec![(group, reported.to_owned())],
-        message: message.unwrap_or_default(),
-        role: signature.role,
-        xid: None,
     }
 }
 
@@ -365,55 +349,6 @@ fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
         Role::Root if signature.severity <= Severity::Warning => Role::Context,
         other => other,
     }
-}
-
-/// An event for every exception that no signature explains. What a launcher's table repeats counts where it
-/// stands nowhere else.
-fn exceptions(timeline: &mut Timeline, source: usize) {
-    let Some(signature) = signatures::derived(Derived::Exception) else { return };
-    let shadowed = signatures::derived(Derived::StdlibShadowed);
-    let explained = |raised: &Raised| {
-        timeline.events.iter().any(|event| {
-            event.read == source
-                && event.role != Role::Context
-                && (raised.began..=raised.number).contains(&event.number)
-                && raised.same_origin(&event.prefix)
-        })
-    };
-    let here: Vec<&Raised> = timeline
-        .raised
-        .iter()
-        .filter(|raised| raised.read == source && raised.of_program(timeline.catalog.tracebacks()))
-        .collect();
-    let repeated = |raised: &Raised| {
-        let same =
-            |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
-        raised.in_table && here.iter().copied().any(|other| same(&other))
-    };
-    let passed_on = timeline.raised.iter().filter(|raised| raised.read == source && raised.passes_on());
-    let reported: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
-    let mut new: Vec<Event> = Vec::new();
-    for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
-        if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
-            new.push(derived(raised, shadowed, "module", module));
-            continue;
-        }
-        new.push(Event {
-            read: source,
-            number: raised.number,
-            text: raised.text.clone(),
-            prefix: raised.prefix.clone(),
-            signature,
-            captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
-            message: raised.sentence(),
-            role: Role::Root,
-            xid: None,
-        });
-    }
-    timeline.events.extend(new);
-    timeline.events.sort_by_key(|event| (event.read, event.number));
-    // The last line of an exception that is told is no unknown line.
-    timeline.unknown.retain(|line| line.read != source || !reported.contains(&line.number));
 }
 
 /// The rank whose entry in a launcher's table a traceback belongs to.

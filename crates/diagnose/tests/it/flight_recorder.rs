@@ -38,7 +38,7 @@ fn diagnose(dumps: &[(u32, Vec<u8>)]) -> root_cause::Diagnosis {
         .iter()
         .map(|(rank, bytes)| {
             let source = Source::Bytes { name: format!("/tmp/nccl_trace_rank_{rank}"), bytes: bytes.clone() };
-            read::read(&source).unwrap()
+            read::read(catalog(), &source).unwrap()
         })
         .collect();
     root_cause::diagnose(catalog(), &reads, None)
@@ -72,14 +72,40 @@ fn ranks_that_all_completed_raise_nothing() {
     assert!(!diagnosis.failed(), "{:?}", diagnosis.causes);
 }
 
+/// Only a dump is one: a line of a log that looks as reports show a dump is a line like others.
+#[test]
+fn a_log_line_is_no_dump() {
+    let waits = dump(12, "started", 12, 11);
+    let source = Source::Bytes { name: "nccl_trace_rank_0".into(), bytes: waits };
+    let shown = read::read(catalog(), &source).unwrap().recorded[0].to_string();
+    assert!(shown.starts_with("flight recorder: group 0 (default_pg) of 4 ranks"), "{shown}");
+    let log = |rank: u32| read::text(catalog(), &format!("rank_{rank}.log"), &format!("{shown}\n"));
+    let diagnosis = root_cause::diagnose(catalog(), &[log(0), log(1), log(3)], None);
+    assert!(!diagnosis.failed() && diagnosis.timeline.is_empty(), "{diagnosis:?}");
+    let [line] = diagnosis.last.get(..1).unwrap() else { panic!("{diagnosis:?}") };
+    assert_eq!(line.text, shown, "the line is shown as what the log ends with");
+}
+
+/// A dump names its operation in any words, and has as many groups as it has.
+#[test]
+fn dumps_with_odd_names_are_compared_too() {
+    let odd = |sequence: u32, enqueued: u32| {
+        let text = String::from_utf8(dump(sequence, "started", enqueued, 10)).unwrap();
+        text.replace("nccl:all_reduce", "nccl: all reduce (2 of 3)").into_bytes()
+    };
+    let diagnosis = diagnose(&[(0, odd(12, 12)), (1, odd(12, 12)), (2, odd(11, 11)), (3, odd(12, 12))]);
+    assert_eq!(diagnosis.causes[0].whose, Some(Whose::ranks(&[2])), "{:?}", diagnosis.causes);
+    assert!(diagnosis.causes[0].message.contains("nccl: all reduce (2 of 3)"), "{:?}", diagnosis.causes[0]);
+}
+
 /// The same dump as Python's own pickler writes it.
 #[test]
 fn pickles_are_read_too() {
     let pickle = include_bytes!("../../../../tests/logs_recorder/nccl_trace_rank_0");
-    let read =
-        read::read(&Source::Bytes { name: "nccl_trace_rank_0".into(), bytes: pickle.to_vec() }).unwrap();
-    assert_eq!(read.found.len(), 1, "{:?}", read.remarks);
-    assert_eq!(read.found[0].hits[0].captured("sequence"), Some("12"));
+    let source = Source::Bytes { name: "nccl_trace_rank_0".into(), bytes: pickle.to_vec() };
+    let read = read::read(catalog(), &source).unwrap();
+    let numbers: Vec<i64> = read.recorded.iter().map(|group| group.sequence).collect();
+    assert_eq!(numbers, [12], "{:?}", read.remarks);
 }
 
 /// Dumps of a real run: PyTorch 2.15.0 with Gloo and three ranks, of which rank 1 slept while the others

@@ -86,7 +86,7 @@ fn damage_never_panics() {
         let bytes = damaged(&mut random, &logs);
         let size = bytes.len();
         let name = ["log", "rank_3.log", "nccl_trace_rank_1"][random.below(3)].to_owned();
-        let read = read::read(&Source::Bytes { name, bytes }).unwrap();
+        let read = read::read(catalog(), &Source::Bytes { name, bytes }).unwrap();
         let kept: usize = read.found.iter().map(|found| found.text.len()).sum();
         assert!(kept < 32 << 20, "round {round}: {kept} bytes are kept of {size}");
         let diagnosis = root_cause::diagnose(catalog(), &[read], None);

@@ -20,8 +20,6 @@ pub enum Report {
     FailureTable,
     /// torchrun's agent reports a process that ended: the captures `code` and `rank` (the local rank).
     RankExit,
-    /// One group of a flight recorder dump.
-    FlightRecorder,
     /// A launcher was asked to stop.
     StopRequest,
     /// A process of the job succeeded.
@@ -97,7 +95,7 @@ pub enum MachineFault {
     ByXid,
 }
 
-/// A cause that no line states: `diagnose` derives it, and takes the texts from the row with this value.
+/// What no line states: `diagnose` derives it, and takes the texts from the row with this value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Derived {
@@ -115,6 +113,8 @@ pub enum Derived {
     StdlibShadowed,
     /// An error line that matches no signature, quoted.
     QuotedLine,
+    /// Where a rank is in a process group, by its flight recorder dump.
+    FlightRecorder,
 }
 
 impl Derived {
@@ -127,6 +127,7 @@ impl Derived {
         Derived::Exception,
         Derived::StdlibShadowed,
         Derived::QuotedLine,
+        Derived::FlightRecorder,
     ];
 }
 

@@ -101,7 +101,7 @@ impl Component {
     }
 }
 
-/// What a line with this wording is in the story of a failure. Ordered by how much it explains.
+/// What a line with this wording is in the timeline of a failure. Ordered by how much it explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -153,10 +153,13 @@ pub struct Cause<Text = &'static str> {
     /// What distinguishes it from the others: the id of a check of the machine ...
     #[serde(default)]
     pub check: Option<Text>,
-    /// ... or, where none looks for it, a command or what to look at.
+    /// ... or, where no check looks for it, a command to paste ...
     #[serde(default)]
     pub confirm: Option<Text>,
-    /// What to do.
+    /// ... and what to look at: in the output of the command, or where no command shows it.
+    #[serde(default)]
+    pub look_at: Option<Text>,
+    /// What to do, without commands; it ends with a colon where commands follow.
     pub fix: Text,
     /// What to type; words in capitals are to be replaced.
     #[serde(default)]
@@ -171,7 +174,7 @@ pub struct Signature<Text = &'static str> {
     pub id: Text,
     /// Whose failure it is.
     pub component: Component,
-    /// What it is in the story of a failure.
+    /// What it is in the timeline of a failure.
     pub role: Role,
     /// How bad it is.
     pub severity: Severity,
@@ -243,7 +246,8 @@ impl<Text> Signature<Text> {
         self.reports.contains(&report)
     }
 
-    /// Whether no single line says it: it is read from several together ([`diagnose::root_cause`]).
+    /// Whether no single line says it: it is read from several together ([`diagnose::root_cause`]), or from a
+    /// dump.
     pub fn is_derived(&self) -> bool {
         self.literals.is_empty()
     }

@@ -11,7 +11,7 @@ use crate::log_prefix::Level;
 use crate::root_cause::analysis::Analysis;
 use crate::root_cause::timeline::{EventId, Timeline, Unknown};
 use crate::root_cause::{Confidence, Whose, traceback};
-use catalog::signatures::{self, Derived, Report, Role, Signal, Signature, Unfinished};
+use catalog::signatures::{Derived, Report, Role, Signal, Signature, Unfinished};
 
 /// Symptoms as candidates, the most specific first.
 pub(super) fn symptoms(analysis: &Analysis<'_>) -> Vec<RankedCause> {
@@ -71,7 +71,7 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
             |^\s*(?:raise|return|assert|abort|print|logg(?:er|ing)|warnings)\b[.\ (]",
         )
     });
-    let signature = signatures::derived(Derived::QuotedLine)?;
+    let signature = timeline.signatures().derived(Derived::QuotedLine)?;
     let known = timeline.catalog.tracebacks();
     let informative = |text: &str| {
         let raised = traceback::named(text);
@@ -113,7 +113,8 @@ const WORDS: usize = 200;
 
 /// A log that ends while an operation is still being retried.
 fn given_up(timeline: &Timeline) -> Option<RankedCause> {
-    let rules = signatures::all().iter().flat_map(|one| one.unfinished.iter().map(move |rule| (one, rule)));
+    let rules =
+        timeline.signatures().all().iter().flat_map(|one| one.unfinished.iter().map(move |rule| (one, rule)));
     rules.into_iter().find_map(|(tried, rule)| ends_with(timeline, tried, rule))
 }
 
@@ -121,7 +122,7 @@ fn ends_with(timeline: &Timeline, tried: &Signature, rule: &Unfinished) -> Optio
     let tries = timeline.ids_where(|event| event.id() == tried.id);
     let last = &timeline[*tries.last()?];
     let end = timeline.ends.get(last.read).copied().unwrap_or(0);
-    let signature = signatures::signature(rule.becomes)?;
+    let signature = timeline.signatures().signature(rule.becomes)?;
     let ends = tries.len() >= rule.times
         && end.saturating_sub(last.number) <= rule.lines_after
         && !went_on(timeline, &tries);
@@ -134,7 +135,7 @@ fn ends_with(timeline: &Timeline, tried: &Signature, rule: &Unfinished) -> Optio
 
 /// The first line that is an exception's last, where the traceback before it is missing.
 fn bare_exception(timeline: &Timeline) -> Option<RankedCause> {
-    let signature = signatures::derived(Derived::Exception)?;
+    let signature = timeline.signatures().derived(Derived::Exception)?;
     let (line, raised) = timeline.unknown.iter().filter(|line| line.sure).find_map(|line| {
         let raised = traceback::bare(timeline.catalog.tracebacks(), &line.text)?;
         Some((line, raised))

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::analysis::Analysis;
 use super::ranks::{self, Exit};
 use super::timeline::{Event, EventId, Timeline};
-use super::{Cause, Confidence, Whose, evidence};
+use super::{Cause, Confidence, Sources, Whose};
 use crate::log_prefix::Level;
 use catalog::severity::Severity;
-use catalog::signatures::{self, Component, Derived, MachineFault, Report, Role, Signature};
+use catalog::signatures::{Component, Derived, MachineFault, Report, Role, Signature};
 
 /// A cause with the events that support it.
 #[derive(Debug, Clone)]
@@ -63,12 +63,15 @@ impl RankedCause {
     }
 
     /// The cause for the report.
-    pub(super) fn cause(&self, timeline: &Timeline, names: &[&str]) -> Cause {
-        let own_lines = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
+    pub(super) fn cause(&self, timeline: &Timeline, sources: &Sources<'_>) -> Cause {
+        let own_lines = self.lines.iter().map(|(read, number, text)| sources.evidence(*read, *number, text));
         let mut lines: Vec<super::Evidence> = own_lines.collect();
         for event in self.events.iter().map(|id| &timeline[*id]) {
-            let line = evidence(names, event.read, event.number, &event.text);
-            if lines.len() < EVIDENCE && !lines.contains(&line) {
+            if lines.len() == EVIDENCE {
+                break;
+            }
+            let line = sources.evidence(event.read, event.number, &event.text);
+            if !lines.contains(&line) {
                 lines.push(line);
             }
         }
@@ -80,6 +83,7 @@ impl RankedCause {
             whose: self.whose.clone(),
             message: self.message.clone(),
             meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.to_owned()),
+            source: self.signature.source,
             evidence: lines,
             context: Vec::new(),
             choices: &self.signature.causes,
@@ -224,24 +228,12 @@ fn unexplained(timeline: &Timeline, mut events: Vec<EventId>) -> Vec<Vec<EventId
             None => groups.push((signature, vec![id])),
         }
     }
-    let follow: BTreeSet<&str> = groups.iter().flat_map(|(id, _)| leads(id)).collect();
+    let follow: BTreeSet<&str> =
+        groups.iter().flat_map(|(id, _)| timeline.signatures().consequences(id)).collect();
     groups.retain(|(id, _)| !follow.contains(id));
     let mut groups: Vec<Vec<EventId>> = groups.into_iter().map(|(_, group)| group).collect();
     groups.iter_mut().for_each(|group| worst_first(timeline, group));
     groups
-}
-
-/// Everything that follows from a signature, in one step or several.
-fn leads(id: &str) -> BTreeSet<&'static str> {
-    let mut reached = BTreeSet::new();
-    let mut open: Vec<&'static str> =
-        signatures::signature(id).map_or(Vec::new(), |one| one.leads_to.to_vec());
-    while let Some(next) = open.pop() {
-        if next != id && reached.insert(next) {
-            open.extend(signatures::signature(next).into_iter().flat_map(|one| one.leads_to.iter().copied()));
-        }
-    }
-    reached
 }
 
 /// Of the driver's faults the first comes first, but for those that follow from another: a process that is
@@ -351,7 +343,7 @@ fn comes_after(timeline: &Timeline, event: &Event) -> bool {
 fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
     let (timeline, waited) = (analysis.timeline, analysis.waited.as_slice());
     let derived = |kind: Derived, message: String, events: Vec<EventId>, whose: Whose| {
-        let signature = signatures::derived(kind)?;
+        let signature = timeline.signatures().derived(kind)?;
         let chosen = RankedCause {
             id: signature.id.to_owned(),
             signature,

@@ -12,14 +12,15 @@ use catalog::signatures::{Report, Role, Signal, Signature};
 /// Processes that were ended by a signal: those that the launcher names, else those of which lines tell.
 pub(super) fn signals(analysis: &Analysis<'_>) -> Vec<Weighted> {
     let (timeline, exits) = (analysis.timeline, analysis.exits.as_slice());
+    let signal = |exit: &Exit| ranks::signal(timeline.signatures(), exit.code);
     // PyTorch ends a rank that waited too long by SIGABRT, and the agent those that do not stop by SIGKILL.
     // What the launcher calls the first failure may be a rank that lost its peer: then it was not.
     let first_is_other =
-        !analysis.any_lost_peer && exits.iter().any(|exit| exit.first && ranks::signal(exit.code).is_none());
+        !analysis.any_lost_peer && exits.iter().any(|exit| exit.first && signal(exit).is_none());
     let fits = |signal: Signal| !(first_is_other || (signal == Signal::Abrt && analysis.any_waited));
     let mut listed: Vec<(&Exit, &'static Signature, Signal)> = exits
         .iter()
-        .filter_map(|exit| ranks::signal(exit.code).map(|(signature, signal)| (exit, signature, signal)))
+        .filter_map(|exit| signal(exit).map(|(signature, signal)| (exit, signature, signal)))
         .filter(|(_, _, signal)| fits(*signal))
         .collect();
     listed.sort_by_key(|(exit, ..)| !exit.first);
