@@ -8,7 +8,6 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, ValueComplet
 
 use crate::cli::{open_catalog, values};
 use ::lint::RULES;
-use catalog::signatures;
 use catalog::{Catalog, embedded, images, packages};
 use checks::fleet::FLEET_CHECKS;
 use checks::{CHECKS, Group};
@@ -117,7 +116,8 @@ fn ids(catalog: &'static Catalog, _: &str) -> Candidates {
     all.extend(FLEET_CHECKS.iter().copied().map(described));
     all.extend(RULES.iter().copied().map(described));
     all.extend(::image::rules().map(described));
-    all.extend(signatures::all().iter().map(|one| (one.id.to_owned(), message::general(one.message))));
+    let signatures = catalog.signatures().all().iter();
+    all.extend(signatures.map(|one| (one.id.to_owned(), message::general(one.message))));
     all.extend(alone(lookup::names(&Universe::new(catalog))));
     all
 }
