@@ -220,7 +220,7 @@ fn on_other_architectures(
     }
     Ok(None)
 }
-/// Fills in the mirrors that neither the file, the options nor the machine's configuration name; returns which.
+/// Fills in the mirrors that nothing else names; returns which.
 fn fill_in(image: &mut ImageRequest, settings: &Mirrors) -> Vec<String> {
     let mut taken = Vec::new();
     if image.mirrors.preset.is_some() {

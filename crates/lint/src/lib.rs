@@ -25,6 +25,7 @@ pub mod fix;
 mod found_changes;
 mod hf_transfer;
 mod ignore;
+mod image_entrypoints;
 mod kind;
 mod kubernetes;
 mod list;

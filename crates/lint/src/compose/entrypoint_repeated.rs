@@ -1,8 +1,8 @@
 //! A command that starts the server which the entrypoint of the image already starts.
 
+use crate::image_entrypoints::repeated;
 use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
-use crate::servers::is_image;
 
 use crate::read::compose::words;
 
@@ -48,14 +48,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Images, and the program that their entrypoint starts.
-const IMAGES: &[(&str, &str)] = &[
-    ("vllm/vllm-openai", "vllm"),
-    ("ghcr.io/huggingface/text-generation-inference", "text-generation-launcher"),
-    ("ghcr.io/huggingface/text-embeddings-inference", "text-embeddings-router"),
-    ("ollama/ollama", "ollama"),
-];
-
 fn judge(file: &Compose) -> Vec<Found> {
     let own = |service: &&Service| {
         !service.extends_elsewhere
@@ -74,20 +66,3 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 const FIX_RUN: &str = "Leave only the arguments behind the image, or add `--entrypoint ''`";
 const FIX_COMPOSE: &str = "Leave only the arguments in command, or set `entrypoint: []`";
-
-/// What is wrong with words behind the entrypoint of an image.
-pub(crate) fn repeated(image: &str, words: &[String]) -> Option<String> {
-    let (_, starts) = IMAGES.iter().find(|(name, _)| is_image(image, name))?;
-    let first = words.first()?;
-    let base = first.rsplit('/').next().unwrap_or_default();
-    let program = first == base || first.starts_with('/');
-    let is_python = base == "python" || base == "python3";
-    let wrong = base == *starts || matches!(base, "bash" | "sh") || is_python && words.len() > 1;
-    let shown: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
-    (program && wrong).then(|| {
-        format!(
-            "the entrypoint of {image} already starts {starts}; it gets `{}` as arguments and fails",
-            shown.join(" ")
-        )
-    })
-}

@@ -1,6 +1,6 @@
 //! A CMD that starts the server which the entrypoint of the base image already starts.
 
-use crate::compose::entrypoint_repeated::repeated;
+use crate::image_entrypoints::repeated;
 use crate::read::dockerfile::{Dockerfile, From, start};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 

@@ -2,8 +2,9 @@
 
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::setup::{User, setups};
-use crate::read::dockerfile::start::{Started, scripts, started};
+use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
+use crate::read::entry_scripts::{EntryScript, entry_scripts};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -75,7 +76,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         let allowed = VARIABLES.iter().all(|name| stage.end.variables.has(name));
         let judged = setup.user == User::Root && !allowed && has_open_mpi(stage);
         found.extend(started(file).iter().filter(|_| judged).filter_map(fault));
-        let scripts = if judged { scripts(file) } else { Vec::new() };
+        let scripts = if judged { entry_scripts(file) } else { Vec::new() };
         found.extend(scripts.iter().filter_map(in_script));
     }
     found
@@ -84,7 +85,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 const VARIABLES: &[&str] = &["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
 /// The same in a script that the image starts.
-fn in_script(script: &Started) -> Option<Found> {
+fn in_script(script: &EntryScript) -> Option<Found> {
     // It may change to another user, or set the variables.
     let set = |command: &Command| {
         matches!(command.program(), "gosu" | "su" | "su-exec" | "setpriv" | "runuser")

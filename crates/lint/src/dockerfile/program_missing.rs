@@ -3,9 +3,10 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::shell;
-use crate::read::dockerfile::start::{Started, scripts, started};
+use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::text::Text;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
+use crate::read::entry_scripts::{EntryScript, entry_scripts};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -114,13 +115,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         Found::error(command.line, message, format!("Install {package} with apt-get"))
             .unless_certain(command.certain)
     }));
-    let scripts = if small.is_some() { scripts(file) } else { Vec::new() };
+    let scripts = if small.is_some() { entry_scripts(file) } else { Vec::new() };
     found.extend(small.and_then(|stage| scripts.iter().find_map(|script| in_script(stage, script))));
     found
 }
 
 /// A program that a script needs which the image starts.
-fn in_script(stage: &Stage, script: &Started) -> Option<Found> {
+fn in_script(stage: &Stage, script: &EntryScript) -> Option<Found> {
     let asks = script.commands.iter().any(|one| {
         matches!(one.program(), "apt-get" | "apt" | "command" | "which" | "type" | "hash" | "source" | ".")
     });

@@ -1,7 +1,8 @@
 //! The environment of uv, poetry or pipenv, and a container that uses another Python.
 
-use crate::read::dockerfile::start::{scripts, started};
+use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, Run};
+use crate::read::entry_scripts::entry_scripts;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -82,7 +83,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             .iter()
             .any(|one| matches!(one.keyword.as_str(), "CMD" | "ENTRYPOINT") && one.text.text.contains("venv"))
     });
-    if !PROGRAMS.contains(&word) || quoted || !scripts(file).is_empty() {
+    if !PROGRAMS.contains(&word) || quoted || !entry_scripts(file).is_empty() {
         return Vec::new();
     }
     let message = format!(

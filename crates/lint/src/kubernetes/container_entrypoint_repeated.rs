@@ -1,6 +1,6 @@
 //! Arguments of a container that start the server which the entrypoint of the image already starts.
 
-use crate::compose::entrypoint_repeated::repeated;
+use crate::image_entrypoints::repeated;
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};

@@ -50,29 +50,42 @@ impl Ignored {
 
 /// Whether parts of a pattern match those of a path: `**` any number of them.
 fn matches(pattern: &[String], path: &[&str]) -> bool {
-    match (pattern.split_first(), path.split_first()) {
-        (None, None) => true,
-        (None, Some(_)) => false,
-        (Some((first, rest)), _) if first == "**" => {
-            (0..=path.len()).any(|skipped| matches(rest, &path[skipped..]))
-        }
-        (Some(_), None) => false,
-        (Some((first, rest)), Some((name, below))) => {
-            let (first, name): (Vec<char>, Vec<char>) = (first.chars().collect(), name.chars().collect());
-            is_like(&first, &name) && matches(rest, below)
-        }
-    }
+    let like = |part: &String, name: &&str| {
+        let (part, name): (Vec<char>, Vec<char>) = (part.chars().collect(), name.chars().collect());
+        is_like(&part, &name, |letter| *letter == '*', |letter, own| *letter == '?' || letter == own)
+    };
+    is_like(pattern, path, |part| part == "**", like)
 }
 
-/// `*` any letters, `?` one.
-fn is_like(pattern: &[char], name: &[char]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some(('*', rest)), _) => (0..=name.len()).any(|skipped| is_like(rest, &name[skipped..])),
-        (Some(('?', rest)), Some((_, below))) => is_like(rest, below),
-        (Some((first, rest)), Some((letter, below))) => first == letter && is_like(rest, below),
-        _ => false,
+/// Whether a pattern, in which some items stand for any number of others, matches all items. Only the last of
+/// such items is tried again: the time is that of one comparison for each pair of items.
+fn is_like<P, N>(
+    pattern: &[P],
+    items: &[N],
+    any: impl Fn(&P) -> bool,
+    like: impl Fn(&P, &N) -> bool,
+) -> bool {
+    let (mut at, mut item) = (0, 0);
+    // Behind the last `*`, and the item that it takes next.
+    let mut again: Option<(usize, usize)> = None;
+    while item < items.len() {
+        match pattern.get(at) {
+            Some(part) if any(part) => {
+                at += 1;
+                again = Some((at, item));
+            }
+            Some(part) if like(part, &items[item]) => {
+                at += 1;
+                item += 1;
+            }
+            _ => {
+                let Some((behind, taken)) = again else { return false };
+                again = Some((behind, taken + 1));
+                (at, item) = (behind, taken + 1);
+            }
+        }
     }
+    pattern[at..].iter().all(any)
 }
 
 #[cfg(test)]
@@ -92,5 +105,9 @@ mod tests {
         assert_eq!(by("*.txt\n!*.md\n", "a.txt"), None);
         assert_eq!(by("data\n", "data2"), None);
         assert_eq!(by(" \n!\n.\n", "a"), None);
+        assert_eq!(by("a/**/b/*.t?t\n", "a/x/b/y/b/n.txt"), Some(1));
+        assert_eq!(by("a/**/b/*.t?t\n", "a/x/b/y/n.txt"), None);
+        assert_eq!(by("*a*b*\n", "xaab"), Some(1));
+        assert_eq!(by("*a*b\n", "xabc"), None);
     }
 }

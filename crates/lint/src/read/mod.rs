@@ -9,6 +9,7 @@ pub(crate) mod docker_run;
 pub(crate) mod dockerfile;
 pub(crate) mod dockerignore;
 pub(crate) mod engines;
+pub(crate) mod entry_scripts;
 pub(crate) mod handed;
 pub(crate) mod hostfile;
 pub(crate) mod hostfile_starts;

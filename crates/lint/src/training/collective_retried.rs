@@ -54,10 +54,10 @@ fn judge(program: &Program) -> Vec<Found> {
         // A handler that asks for one error, none of the communicator, knows that all ranks get it.
         let asked = |call: &&Call| {
             program.branches.iter().any(|branch| {
-                let inside = one.handlers.iter().any(|handler| handler.start <= branch.at.start);
+                let handled = one.handlers.iter().any(|handler| handler.start <= branch.at.start);
                 let condition = branch.condition.to_ascii_lowercase();
                 let of_nccl = ["nccl", "time", "abort"].iter().any(|word| condition.contains(word));
-                inside && within(call, &branch.at) && condition.contains("str(") && !of_nccl
+                handled && within(call, &branch.at) && condition.contains("str(") && !of_nccl
             })
         };
         if let Some(call) = again.filter(|call| !asked(call)) {

@@ -66,8 +66,8 @@ fn fault(program: &Program, scheduler: &str, optimizer: &str) -> Option<Found> {
     let steps = only(format!("{scheduler}.step"))?;
     let used: &Call = only(format!("{optimizer}.step"))?;
     let body = program.loop_at(&steps.at)?;
-    let inside = body.start <= used.at.start && used.at.end <= body.end;
-    let order = steps.function == used.function && steps.at.end < used.at.start && inside;
+    let in_loop = body.start <= used.at.start && used.at.end <= body.end;
+    let order = steps.function == used.function && steps.at.end < used.at.start && in_loop;
     let message = format!(
         "{scheduler}.step() in line {} runs before {optimizer}.step() in line {}; the first value of the \
          schedule is skipped, and torch warns of it",

@@ -3,7 +3,6 @@
 use super::command::{Command, Word};
 use super::instructions::Instruction;
 use super::stage::{Dockerfile, script};
-use crate::read::script::Script;
 
 /// The commands that a container of the image starts.
 pub(crate) fn started(file: &Dockerfile) -> Vec<Command> {
@@ -28,37 +27,6 @@ pub(crate) fn started(file: &Dockerfile) -> Vec<Command> {
         (None, None) => Vec::new(),
     };
     commands.into_iter().map(without_init).collect()
-}
-
-/// A shell script of the build context that a container of the image starts.
-#[derive(Debug)]
-pub(crate) struct Started {
-    /// The line of the instruction that starts it, from 1.
-    pub line: usize,
-    /// Its path in the build context.
-    pub path: String,
-    pub commands: Vec<Command>,
-}
-
-/// The shell scripts that a container of the image starts, where the build context has them.
-pub(crate) fn scripts(file: &Dockerfile) -> Vec<Started> {
-    let Some(end) = file.stages.last().map(|stage| &stage.end) else { return Vec::new() };
-    let mut found: Vec<Started> = Vec::new();
-    for (line, path) in script_paths(file) {
-        let places = end.files.candidates(&path);
-        let place = places.iter().find_map(|place| Some((place, file.context.get(place)?.as_deref()?)));
-        let Some((place, text)) = place else { continue };
-        let first = text.lines().next().unwrap_or_default();
-        let is_shell = match first.strip_prefix("#!") {
-            Some(shell) => shell.contains("sh"),
-            None => place.ends_with(".sh"),
-        };
-        if is_shell && found.iter().all(|one| one.path != *place) {
-            let commands = Script::read(file.catalog, text).commands;
-            found.push(Started { line, path: place.clone(), commands });
-        }
-    }
-    found
 }
 
 /// The paths in the image of what may be such scripts: the program, and what a shell is given.

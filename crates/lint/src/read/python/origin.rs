@@ -219,8 +219,8 @@ mod tests {
         assert_eq!(path("import json\nuse(json.load(open('c.json')))\n", None).as_deref(), Some("c.json"));
         let with = "import json\nwith open('d.json') as f:\n    cfg = json.load(f)\nuse(cfg)\n";
         assert_eq!(path(with, None).as_deref(), Some("d.json"));
-        let inside = "import json\nwith open('d.json') as f:\n    use(json.load(f))\n";
-        assert_eq!(path(inside, None).as_deref(), Some("d.json"));
+        let in_block = "import json\nwith open('d.json') as f:\n    use(json.load(f))\n";
+        assert_eq!(path(in_block, None).as_deref(), Some("d.json"));
         assert_eq!(path("import os\nuse(os.path.join(HERE, 'e.json'))\n", None).as_deref(), Some("e.json"));
         assert_eq!(path("use(x())\n", None), None);
     }
