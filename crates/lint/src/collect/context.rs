@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::roots::{Around, Ends, Roots};
 use crate::read::dockerfile::copied::join;
+use crate::read::manifest::is_kustomization;
 use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
@@ -117,23 +118,41 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             hostfile.into_iter().chain(named).collect()
         }
         // Only these say what others of the folder depend on.
-        Kind::Kubernetes => others(path, MANIFESTS, around, |text| {
-            ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
-                .iter()
-                .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
-        }),
+        Kind::Kubernetes => {
+            let mut found = others(path, MANIFESTS, around, |text| {
+                let depends = ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
+                    .iter()
+                    .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")));
+                depends || is_kustomization(text)
+            });
+            // `resources: [manifests/a.yaml]`
+            if let (Some(base), Some(up)) =
+                (path.file_name(), above(path).get(1).filter(|up| around.contains(up)))
+            {
+                found.extend(others(&up.join(base), MANIFESTS, around, is_kustomization));
+            }
+            found
+        }
         Kind::AccelerateConfig => others(path, SCRIPTS, around, |text| {
             base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
         }),
-        Kind::Environment => others(path, SCRIPTS, around, |text| {
-            base.as_ref().is_some_and(|base| text.contains("--env-file") && text.contains(base.as_str()))
+        Kind::Environment => others(path, READERS, around, |text| {
+            let reads = text.contains("--env-file") || text.contains("EnvironmentFile=");
+            base.as_ref().is_some_and(|base| reads && text.contains(base.as_str()))
         }),
         Kind::Python => {
             let scripts = others(path, SCRIPTS, around, |text| {
                 base.as_ref().is_some_and(|base| text.contains(base.as_str()))
             });
             let modules = imported(file, around);
-            scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).collect()
+            // What loads the weights that this one saves.
+            let loaders = match file.text.contains("torch.compile(") && file.text.contains("torch.save(") {
+                true => others(path, &["py"], around, |text| text.contains(".load_state_dict(")),
+                false => Vec::new(),
+            };
+            let known = |one: &Over| modules.iter().any(|other| other.name == one.name);
+            let loaders: Vec<Over> = loaders.into_iter().filter(|one| !known(one)).collect();
+            scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).chain(loaders).collect()
         }
         Kind::Shell => programs(&file.name, &file.text, around),
         _ => others(path, SCRIPTS, around, |_| true),
@@ -293,6 +312,8 @@ fn over(path: &Path, around: &mut Around<'_>) -> Option<Over> {
 
 const SCRIPTS: Ends = &["sh", "bash", "sbatch", "slurm"];
 const SCRIPTS_OR_PROGRAMS: Ends = &["sh", "bash", "sbatch", "slurm", "py"];
+/// What reads an env file: scripts, and units of systemd.
+const READERS: Ends = &["sh", "bash", "sbatch", "slurm", "service"];
 const MANIFESTS: Ends = &["yaml", "yml"];
 
 fn folder_of(name: &str) -> PathBuf {

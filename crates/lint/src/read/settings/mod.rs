@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub others: Vec<(usize, String)>,
     /// Of an env file: a script that passes it to `docker run`.
     pub passed_by: Option<String>,
+    /// The unit of systemd that reads an env file.
+    pub unit: Option<String>,
     /// Names that the file itself uses: a script's own variables.
     pub uses: BTreeSet<String>,
     /// Of a script: names that are integers to the shell (`declare -i`).
@@ -165,6 +167,17 @@ fn passed_by(file: &File) -> Option<String> {
     scripts.into_iter().find(|one| passes(&one.text)).map(|one| one.name.clone())
 }
 
+/// A unit of systemd next to an env file that reads it: `EnvironmentFile=-/etc/vllm/vllm.env`.
+fn unit(file: &File) -> Option<String> {
+    let base = file.name.rsplit('/').next().unwrap_or_default();
+    let reads = |text: &str| {
+        let paths = text.lines().filter_map(|line| line.trim().strip_prefix("EnvironmentFile="));
+        paths.into_iter().any(|path| path.trim().rsplit('/').next() == Some(base))
+    };
+    let units = file.over.iter().filter(|one| one.name.ends_with(".service"));
+    units.into_iter().find(|one| reads(&one.text)).map(|one| one.name.clone())
+}
+
 impl Settings {
     /// A file that sets nothing.
     fn empty(file: &File) -> Settings {
@@ -176,6 +189,7 @@ impl Settings {
             written: Vec::new(),
             others: Vec::new(),
             passed_by: passed_by(file),
+            unit: unit(file),
             uses: BTreeSet::new(),
             integers: BTreeSet::new(),
             launches: Vec::new(),
