@@ -90,6 +90,7 @@ pub fn nearby(file: &File) -> BTreeSet<String> {
         found.extend(compose_rules::build_setting_unresolved::dockerfile_of_project(service));
         found.extend(service.env_files().iter().map(|path| join("", path)));
         found.extend(compose_rules::shared_memory_small::scripts(&compose, service));
+        found.extend(crate::mounted_settings::files(service));
         if let (Some(read), Some(folder)) = (compose.built(service), service.build_context()) {
             found.extend(read.wants.iter().map(|path| join(&folder, path)));
         }

@@ -32,6 +32,7 @@ mod list;
 mod location;
 mod machine;
 mod model_path;
+mod mounted_settings;
 mod one_word;
 mod outputs;
 mod packages;
@@ -161,6 +162,9 @@ impl Content {
         self.settings = Some(Settings::of_script(&read, file));
         self.launches = Some(Launches::of_script(&read));
         self.started = Started::of_script(&read);
+        if let Some(started) = &mut self.started {
+            started.compose.files.clone_from(&file.context);
+        }
         self.script = Some(read);
     }
 
@@ -253,6 +257,11 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
             Some(by) => {
                 found.message.push_str(&format!(" (installed in line {by} of {})", file.name));
                 file.sibling(&other.path)
+            }
+            // Next to the compose file.
+            None if file.kind == Kind::Compose && file.context.contains_key(&other.path) => {
+                let folder = file.name.rsplit_once('/').map(|(folder, _)| folder);
+                folder.map_or_else(|| other.path.clone(), |folder| format!("{folder}/{}", other.path))
             }
             None => other.path.clone(),
         },

@@ -243,11 +243,25 @@ pub(super) fn values(text: &str) -> String {
     assigned(&text, |value| value.trim_start_matches(['\\', '"', '\'']).starts_with('$'))
 }
 
+/// Slurm's `--signal=B:USR1@600`: flags, a signal, and seconds.
+fn is_signal(before: &str, time: &str) -> bool {
+    const SIGNALS: &[&str] = &["HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM", "CONT", "KILL"];
+    let word = before.rsplit(['=', ' ', '"', '\'', ',']).next().unwrap_or_default();
+    let Some((flags, rest)) = word.split_once(':') else { return false };
+    let signal = rest.split('@').next().unwrap_or_default();
+    let bare = signal.strip_prefix("SIG").unwrap_or(signal);
+    let end = time.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(time.len());
+    let is_time = (1..=5).contains(&end) && !time[end..].starts_with([':', '.', '-', '_']);
+    let number = bare.len() <= 2 && bare.bytes().all(|digit| digit.is_ascii_digit());
+    matches!(flags, "B" | "R" | "BR" | "RB") && (SIGNALS.contains(&bare) || number) && is_time
+}
+
 /// Not the digest of an image: `ubuntu:22.04@sha256:…`.
 fn bare_logins(text: &str) -> String {
     let by = |found: &Captures<'_>| {
         let host = found.get(2).map_or(text.len(), |host| host.start());
-        match text[host..].starts_with("sha256:") {
+        let kept = text[host..].starts_with("sha256:") || is_signal(&found[0], &text[host..]);
+        match kept {
             true => found[0].to_owned(),
             false => format!("{}{HIDDEN}@{}", &found[1], &found[2]),
         }
@@ -391,6 +405,7 @@ mod tests {
             (r#"{"log":"key\nAKIA0123456789ABCDEF\n"}"#, r#"{"log":"key\n***\n"}"#),
             ("tiktoken==0.5.1", "tiktoken==0.5.1"),
             ("FROM ubuntu:22.04@sha256:00ff", "FROM ubuntu:22.04@sha256:00ff"),
+            ("--signal=B:USR1@600 comes late", "--signal=B:USR1@600 comes late"),
             ("https://b/o?X-Amz-Signature=hunter2xyz", "https://b/o?X-Amz-Signature=***"),
             ("login failed for key Xq7Rt2Lm9Pz4Kw8Vb3Nd", "login failed for key ***"),
             (

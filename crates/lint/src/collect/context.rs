@@ -124,20 +124,30 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
                     .iter()
                     .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
             });
-            manifests.into_iter().chain(kustomizations(path, around)).collect()
+            let own = base.as_deref().is_some_and(|base| NAMES.contains(&base));
+            let above = if own { Vec::new() } else { kustomizations(path, around) };
+            manifests.into_iter().chain(above).collect()
         }
         Kind::AccelerateConfig => others(path, SCRIPTS, around, |text| {
             base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
         }),
-        Kind::Environment => others(path, SCRIPTS, around, |text| {
-            base.as_ref().is_some_and(|base| text.contains("--env-file") && text.contains(base.as_str()))
+        Kind::Environment => others(path, READERS, around, |text| {
+            let reads = text.contains("--env-file") || text.contains("EnvironmentFile=");
+            base.as_ref().is_some_and(|base| reads && text.contains(base.as_str()))
         }),
         Kind::Python => {
             let scripts = others(path, SCRIPTS, around, |text| {
                 base.as_ref().is_some_and(|base| text.contains(base.as_str()))
             });
             let modules = imported(file, around);
-            scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).collect()
+            // What loads the weights that this one saves.
+            let loaders = match file.text.contains("torch.compile(") && file.text.contains("torch.save(") {
+                true => others(path, &["py"], around, |text| text.contains(".load_state_dict(")),
+                false => Vec::new(),
+            };
+            let known = |one: &Over| modules.iter().any(|other| other.name == one.name);
+            let loaders: Vec<Over> = loaders.into_iter().filter(|one| !known(one)).collect();
+            scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).chain(loaders).collect()
         }
         Kind::Shell => programs(&file.name, &file.text, around),
         _ => others(path, SCRIPTS, around, |_| true),
@@ -305,6 +315,8 @@ fn over(path: &Path, around: &mut Around<'_>) -> Option<Over> {
 
 const SCRIPTS: Ends = &["sh", "bash", "sbatch", "slurm"];
 const SCRIPTS_OR_PROGRAMS: Ends = &["sh", "bash", "sbatch", "slurm", "py"];
+/// What reads an env file: scripts, and units of systemd.
+const READERS: Ends = &["sh", "bash", "sbatch", "slurm", "service"];
 const MANIFESTS: Ends = &["yaml", "yml"];
 
 fn folder_of(name: &str) -> PathBuf {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::Collected;
 use super::roots::Roots;
+use crate::read::dockerfile::copied::join;
+use crate::read::kustomization::{is_kustomization, named_by};
 use crate::recognize::base_name;
 use crate::{File, Kind, Over, Skipped, Unchecked};
 
@@ -26,6 +28,22 @@ const OF_CLUSTER: &[&str] = &[
 pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
     let Collected { files, skipped, .. } = collected;
     let cluster = of_cluster(files, skipped, roots);
+    let daemon = files.iter().find(|one| one.kind == Kind::DaemonJson).map(over_of);
+    for file in files.iter_mut() {
+        let Some(daemon) = &daemon else { break };
+        // What engines do by default.
+        if matches!(file.kind, Kind::Compose | Kind::Shell) {
+            file.context.insert("daemon.json".to_owned(), Some(daemon.text.to_string()));
+        }
+    }
+    let kustomized: Vec<(usize, Vec<Over>)> = (0..files.len())
+        .filter(|place| files[*place].kind == Kind::Kubernetes && is_kustomization(&files[*place].text))
+        .map(|place| (place, of_kustomization(&files[place], files, 0)))
+        .collect();
+    for (place, others) in kustomized {
+        let known: Vec<String> = files[place].over.iter().map(|one| one.name.clone()).collect();
+        files[place].over.extend(others.into_iter().filter(|one| !known.contains(&one.name)));
+    }
     for place in 0..files.len() {
         let file = &files[place];
         let mut others = match file.kind {
@@ -43,6 +61,31 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
 
 fn over_of(file: &File) -> Over {
     Over::new(&file.name, file.text.as_str())
+}
+
+/// How deep kustomizations name others.
+const KUSTOMIZATIONS_LIMIT: usize = 4;
+
+/// The files of a run that a kustomization names, itself or through the directories that it builds on.
+fn of_kustomization(file: &File, files: &[File], depth: usize) -> Vec<Over> {
+    let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut found = Vec::new();
+    for path in named_by(&file.text) {
+        let path = join(folder, &path);
+        if let Some(one) = files.iter().find(|one| one.name == path) {
+            found.push(over_of(one));
+            continue;
+        }
+        let base = files.iter().find(|one| {
+            let (own, name) = one.name.rsplit_once('/').unwrap_or(("", &one.name));
+            own == path && name.to_ascii_lowercase().starts_with("kustomization")
+        });
+        if let Some(base) = base.filter(|_| depth < KUSTOMIZATIONS_LIMIT) {
+            found.push(over_of(base));
+            found.extend(of_kustomization(base, files, depth + 1));
+        }
+    }
+    found
 }
 
 /// The manifests and values of charts that say something of the whole cluster.
@@ -100,6 +143,7 @@ fn may_say_more(kind: Kind, other: &Skipped) -> bool {
         Kind::DaemonJson => {
             base == "docker.service" || name.contains("docker.service.d/") && base.ends_with(".conf")
         }
+        Kind::ToolkitConfig => base == "docker.service" || name.contains("docker.service.d/"),
         Kind::Sshd => base == "ssh_config" || name.ends_with(".ssh/config"),
         Kind::NcclConf => {
             name.contains("netplan/") && (base.ends_with(".yaml") || base.ends_with(".yml"))

@@ -1,10 +1,16 @@
 //! Addresses of other services that do not lead to them.
 
+use crate::mounted_settings::mentions;
 use crate::read::compose::{Compose, IsStack, Service, below, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose};
 use crate::servers::of_service;
 
 use super::compose_reference_undeclared::is_part;
+
+/// A compose file with a settings file next to it as an example.
+const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
+    Example { name: "compose.yaml", text, companions }
+}
 
 pub(crate) const RULE: Rule = Rule {
     id: "peer-unreachable",
@@ -42,12 +48,29 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  webui:\n    image: b\n    environment: {OLLAMA_BASE_URL: \
              \"http://host.docker.internal:11434\"}\n",
         ),
+        with(
+            "services:\n  exporter:\n    image: b\n    network_mode: host\n  proxy:\n    image: \
+             nginx:1.27\n    volumes: \
+             [\"./nginx.conf:/etc/nginx/nginx.conf:ro\"]\n",
+            &[(
+                "nginx.conf",
+                "events {}\nhttp { server { location / { proxy_pass http://exporter:9400; } } }\n",
+            )],
+        ),
     ],
     silent: &[
         // For clients on the host: the proxy waits for the service.
         compose(
             "services:\n  server:\n    image: b\n    environment: {PROXY_ADDRESS: \"localhost:30022\"}\n  \
              proxy:\n    image: c\n    depends_on: [server]\n    ports: [\"30022:30022\"]\n",
+        ),
+        with(
+            "services:\n  exporter:\n    image: b\n  proxy:\n    image: nginx:1.27\n    volumes: \
+             [\"./nginx.conf:/etc/nginx/nginx.conf:ro\"]\n",
+            &[(
+                "nginx.conf",
+                "events {}\nhttp { server { location / { proxy_pass http://exporter:9400; } } }\n",
+            )],
         ),
         compose(
             "services:\n  webui:\n    image: b\n    environment: {OLLAMA_BASE_URL: \
@@ -92,6 +115,12 @@ fn judge(file: &Compose) -> Vec<Found> {
         let mut found: Vec<Found> =
             addresses(service).iter().filter_map(|address| unreachable(file, service, address)).collect();
         found.dedup_by(|one, other| one.message == other.message);
+        found.extend(mentions(file, service).into_iter().filter_map(|one| {
+            let (name, port) = (one.path, Some(one.port));
+            let address = Address { name, key: "volumes", host: one.host, port };
+            let fault = unreachable(file, service, &address)?;
+            Some(Found { file: one.location.file, line: one.location.line, ..fault })
+        }));
         found
     };
     file.services.iter().filter(|one| !one.extends_elsewhere).flat_map(one).collect()

@@ -1,7 +1,8 @@
 //! A port of the host where containers talk to each other.
 
+use crate::mounted_settings::mentions;
 use crate::read::compose::{Compose, IsStack, Service, below, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose};
 
 use super::peer_unreachable::{Address, addresses, container_ports};
 
@@ -11,12 +12,32 @@ pub(crate) const RULE: Rule = Rule {
     summary: "services reach each other on the ports of the containers",
     explain: include_str!("published_port_inside.md"),
     judge: Judge::Compose(judge),
-    fires: &[compose(
-        "services:\n  api:\n    image: example/api\n    ports: [\"8001:8000\"]\n  web:\n    image: \
-         example/web\n\
-         \x20   environment:\n      API_URL: http://api:8001/v1\n",
-    )],
+    fires: &[
+        compose(
+            "services:\n  api:\n    image: example/api\n    ports: [\"8001:8000\"]\n  web:\n    image: \
+             example/web\n\
+             \x20   environment:\n      API_URL: http://api:8001/v1\n",
+        ),
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  api:\n    image: example/api\n    ports: [\"127.0.0.1:8001:8000\"]\n  \
+                   web:\n    image: \
+                   example/web\n    volumes:\n      - ./web.toml:/etc/web.toml:ro\n",
+            companions: &[("web.toml", "[upstream]\nurl = \"http://api:8001/v1\"\n")],
+        },
+    ],
     silent: &[
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  api:\n    image: example/api\n    ports: [\"127.0.0.1:8001:8000\"]\n  \
+                   web:\n    image: \
+                   example/web\n    volumes:\n      - ./web.toml:/etc/web.toml:ro\n",
+            companions: &[(
+                "web.toml",
+                "# http://api:8001 from outside\n[upstream]\nurl = \"http://api:8000/v1\"\nother = \
+                 \"http://my-api:8001\"\n",
+            )],
+        },
         compose(
             "services:\n  api:\n    image: example/api\n    ports: [\"8001:8000\"]\n  web:\n    image: \
              example/web\n    environment:\n      API_URL: http://api:8000/v1\n",
@@ -39,6 +60,11 @@ fn judge(file: &Compose) -> Vec<Found> {
     let mut found = Vec::new();
     for service in file.services.iter().filter(own) {
         found.extend(addresses(service).iter().filter_map(|address| fault(file, service, address)));
+        found.extend(mentions(file, service).into_iter().filter_map(|one| {
+            let (name, port) = (format!("an address in {}", one.path), Some(one.port));
+            let fault = fault(file, service, &Address { name, key: "volumes", host: one.host, port })?;
+            Some(Found { file: one.location.file, line: one.location.line, ..fault })
+        }));
     }
     found.dedup();
     found

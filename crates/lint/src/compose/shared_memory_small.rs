@@ -3,6 +3,7 @@
 use crate::read::compose::{Compose, Gpus, IsStack, Service, bare, text};
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
+use crate::recognize::base_name;
 use crate::rule::{Example, Found, Judge, Rule, Severity, compose, named, stack};
 
 /// A compose file with files next to it as an example.
@@ -63,6 +64,10 @@ pub(crate) const RULE: Rule = Rule {
              t.py\n",
         ),
         with(
+            "services:\n  a:\n    image: b\n    gpus: all\n    command: torchrun --nproc_per_node=8 t.py\n",
+            &[("daemon.json", "{\"default-shm-size\": \"8G\"}\n")],
+        ),
+        with(
             "services:\n  a:\n    image: b\n    working_dir: /app\n    volumes: \
              [\"./:/app\"]\n    command: \
              python t.py\n  c:\n    image: b\n    shm_size: 8g\n    command: python t.py --num_workers 8\n",
@@ -96,9 +101,19 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
+    if engine_gives_more(file) {
+        return Vec::new();
+    }
     let lacking =
         file.services.iter().filter(|service| !service.extends_elsewhere && !has_memory(file, service));
     lacking.filter_map(|service| finding(file, service)).collect()
+}
+
+/// Whether the engine's configuration next to it gives containers another size, or the memory of the host.
+fn engine_gives_more(file: &Compose) -> bool {
+    let daemon = file.files.iter().find(|(name, _)| base_name(name) == "daemon.json");
+    let Some(text) = daemon.and_then(|(_, text)| text.as_deref()) else { return false };
+    text.contains("default-shm-size") || text.contains("default-ipc-mode")
 }
 
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
@@ -110,7 +125,7 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
         Some(size) => format!("only {size} of shared memory (shm_size)"),
         None => "the default 64 MiB of shared memory".to_owned(),
     };
-    let message = format!("{} {why} with {memory}; NCCL and data loaders run out of it", service.title);
+    let message = format!("{} {why} with {memory}; NCCL and data loaders may run out of it", service.title);
     let fix = match file.stack {
         _ if file.run => "Add `--shm-size 8g` or `--ipc=host`",
         IsStack::No => "Add `shm_size: 8gb` or `ipc: host`",

@@ -56,7 +56,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// What a command leaves in the background, and what keeps it in the foreground.
-fn background(one: &Command) -> Option<(String, String)> {
+pub(crate) fn background(one: &Command) -> Option<(String, String)> {
     let program = one.program();
     let has = |words: &[&str]| words.iter().any(|word| one.has(word));
     let first = one.word(0);

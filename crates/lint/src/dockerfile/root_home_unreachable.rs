@@ -51,7 +51,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 /// Variables with directories in which programs keep what they download or compile.
-const CACHES: &[&str] = &[
+pub(super) const CACHES: &[&str] = &[
     "HF_HOME",
     "HF_HUB_CACHE",
     "HUGGINGFACE_HUB_CACHE",

@@ -54,8 +54,31 @@ pub(crate) const RULE: Rule = Rule {
              \"torchrun \
              --nnodes 4 --node_rank $LWS_WORKER_INDEX train.py\"]\n",
         ),
+        named(
+            "job.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata:\n  run.sh: |\n    \
+             set -e\n    python t.py --part \"$JOB_COMPLETION_INDEX\"\n---\napiVersion: batch/v1\nkind: \
+             Job\nmetadata: {name: a}\nspec:\n  completions: 4\n  parallelism: 2\n  template:\n    \
+             spec:\n      \
+             restartPolicy: Never\n      containers:\n        - name: a\n          image: b\n          \
+             command: \
+             [bash, /scripts/run.sh]\n          volumeMounts: [{name: s, mountPath: /scripts}]\n      \
+             volumes: [{name: \
+             s, configMap: {name: s}}]\n",
+        ),
     ],
     silent: &[
+        named(
+            "job.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata:\n  run.sh: |\n    \
+             set -e\n    python t.py --part \"$JOB_COMPLETION_INDEX\"\n---\napiVersion: batch/v1\nkind: \
+             Job\nmetadata: {name: a}\nspec:\n  completionMode: Indexed\n  completions: 4\n  parallelism: \
+             2\n  \
+             template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: \
+             a\n          image: \
+             b\n          command: [bash, /scripts/run.sh]\n          volumeMounts: [{name: s, mountPath: \
+             /scripts}]\n      volumes: [{name: s, configMap: {name: s}}]\n",
+        ),
         named(
             "set.yaml",
             "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: \
@@ -106,7 +129,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Manifest) -> Vec<Found> {
     let of_document = |document: &Document| -> Vec<Found> {
         match document.kind.as_str() {
-            "Job" if document.api == "batch/v1" => of_job(document),
+            "Job" if document.api == "batch/v1" => of_job(file, document),
             "PyTorchJob" => of_training(document),
             _ => of_others(file, document),
         }
@@ -118,7 +141,7 @@ fn number(document: &Document, path: &[&str]) -> Option<u64> {
     scalar(&document.value, path)?.parse().ok()
 }
 
-fn of_job(document: &Document) -> Vec<Found> {
+fn of_job(file: &Manifest, document: &Document) -> Vec<Found> {
     let indexed = scalar(&document.value, &["spec", "completionMode"]).as_deref() == Some("Indexed");
     let (completions, parallelism) =
         (number(document, &["spec", "completions"]), number(document, &["spec", "parallelism"]));
@@ -134,8 +157,29 @@ fn of_job(document: &Document) -> Vec<Found> {
     }
     let pods = document.pods();
     let Some(words) = pods.first().map(words) else { return found };
-    if !indexed && words.iter().any(|word| word.contains("JOB_COMPLETION_INDEX")) {
-        let message = "JOB_COMPLETION_INDEX is set only with `completionMode: Indexed`";
+    let sets = pods.iter().flat_map(Pod::containers).any(|one| {
+        list(one.value, "env")
+            .iter()
+            .any(|one| scalar(one, &["name"]).as_deref() == Some("JOB_COMPLETION_INDEX"))
+    });
+    let in_script = pods.iter().flat_map(Pod::containers).any(|one| {
+        one.scripts(file).iter().any(|text| {
+            let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+            code.into_iter().any(|line| {
+                ["$JOB_COMPLETION_INDEX", "${JOB_COMPLETION_INDEX}"].iter().any(|used| line.contains(used))
+                    || line.contains("\"JOB_COMPLETION_INDEX\"]")
+            })
+        })
+    });
+    let in_words = words.iter().any(|word| word.contains("JOB_COMPLETION_INDEX"));
+    if !indexed && !sets && (in_words || in_script) {
+        let message = match in_words {
+            true => "JOB_COMPLETION_INDEX is set only with `completionMode: Indexed`",
+            false => {
+                "the mounted script uses JOB_COMPLETION_INDEX, which is set only with `completionMode: \
+                 Indexed`"
+            }
+        };
         found.push(Found::error(document.line_of(&["spec"]), message, "Add `completionMode: Indexed`"));
     }
     let Some((option, nodes)) = nodes(&words).filter(|(_, nodes)| *nodes > 1) else { return found };

@@ -1,7 +1,7 @@
 //! A container that needs GPUs and gets none, or more than it was given.
 
 use crate::read::manifest::{Container, Manifest, Pod, is_gpu, list, scalar};
-use crate::rule::{Found, Judge, Rule, Severity};
+use crate::rule::{Found, Judge, Rule, Severity, named_with};
 use crate::workers;
 use catalog::Catalog;
 
@@ -17,6 +17,18 @@ pub(crate) const RULE: Rule = Rule {
         pod!("limits: {nvidia.com/gpu: 2}\n      env: [{name: CUDA_VISIBLE_DEVICES, value: \"2,3\"}]"),
     ],
     silent: &[
+        named_with(
+            "base/deployment.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: vllm}\nspec:\n  selector: {matchLabels: \
+             {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: \
+             vllm, \
+             image: \"vllm/vllm-openai:v0.5.4\"}]\n",
+            &[(
+                "base/kustomization.yaml",
+                "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: \
+                 [deployment.yaml]\n",
+            )],
+        ),
         pod!("limits: {cpu: 4}\n      command: [sh, -c, python bench.py --num_gpus=1 --device=cpu]"),
         pod!("limits: {nvidia.com/gpu: 8}\n      command: [torchrun, --nproc_per_node=8, train.py]"),
         pod!("claims: [{name: gpu}]\n      command: [torchrun, --nproc_per_node=8, train.py]"),
@@ -31,7 +43,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
         let any = containers.iter().any(has_device) || !list(pod.spec, "resourceClaims").is_empty();
         let mut found: Vec<Found> = containers.iter().filter_map(bypassed).collect();
         found.extend(containers.iter().filter_map(out_of_range));
-        if !any {
+        if !any && !file.kustomized {
             let own = containers.iter().filter(|one| !one.init);
             found.extend(own.filter_map(|one| missing(file.catalog, one)));
         }

@@ -40,20 +40,20 @@ fn judge(file: &Manifest) -> Vec<Found> {
     let of_pod = |pod: &Pod| -> Vec<Found> {
         let containers = pod.containers();
         let own = containers.iter().filter(|one| !one.init);
-        own.filter_map(|one| lacking(one).or_else(|| over_limit(pod, one))).collect()
+        own.filter_map(|one| lacking(file, one).or_else(|| over_limit(pod, one))).collect()
     };
     file.pods().iter().flat_map(of_pod).collect()
 }
 
-fn lacking(container: &Container) -> Option<Found> {
-    if has_shared_memory(container) {
+fn lacking(file: &Manifest, container: &Container) -> Option<Found> {
+    if file.kustomized || has_shared_memory(container) {
         return None;
     }
     let command = container.words().join(" ");
     let several = workers::needs(&command).is_some_and(|needs| needs.gpus > 1);
     let gpus = container.gpus().unwrap_or_default();
     let message = format!(
-        "container {} runs several ranks with 64 MiB at /dev/shm; NCCL and data loaders run out of it",
+        "container {} runs several ranks with 64 MiB at /dev/shm; NCCL and data loaders may run out of it",
         container.name
     );
     let fix = "Mount `emptyDir: {medium: Memory}` at /dev/shm";

@@ -28,8 +28,29 @@ pub(crate) const RULE: Rule = Rule {
              \x20     \
              containers: [{name: a, image: b}]\n",
         ),
+        named(
+            "job.yaml",
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  podFailurePolicy:\n    rules: \
+             [{action: \
+             Ignore, onPodConditions: [{type: DisruptionTarget}]}]\n  template:\n    spec:\n      \
+             restartPolicy: \
+             OnFailure\n      containers: [{name: a, image: b}]\n",
+        ),
+        named(
+            "cron.yaml",
+            "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\nspec:\n  schedule: \"0 3 * * *\"\n  \
+             jobTemplate:\n    spec:\n      podFailurePolicy: {rules: [{action: FailJob, onExitCodes: \
+             {operator: In, \
+             values: [2]}}]}\n      template:\n        spec:\n          restartPolicy: OnFailure\n          \
+             containers: [{name: a, image: b}]\n",
+        ),
     ],
     silent: &[
+        job!(
+            "  podFailurePolicy:\n    rules: [{action: Ignore, onPodConditions: [{type: \
+             DisruptionTarget}]}]\n",
+            "      containers: [{name: a, image: b}]\n"
+        ),
         named(
             "job.yaml",
             "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec:\n  \
@@ -58,6 +79,13 @@ fn judge(file: &Manifest) -> Vec<Found> {
     file.pods().iter().filter_map(refused).collect()
 }
 
+/// Whether the Job around a pod has rules for its failures.
+fn has_failure_policy(pod: &Pod) -> bool {
+    let path: Vec<&str> = pod.path.iter().map(String::as_str).collect();
+    let Some(job) = path.strip_suffix(&["template", "spec"]) else { return false };
+    pod.document.at(&[job, &["podFailurePolicy"]].concat()).is_some()
+}
+
 fn refused(pod: &Pod) -> Option<Found> {
     let kind = pod.document.kind.as_str();
     let policy = scalar(pod.spec, &["restartPolicy"]);
@@ -72,6 +100,14 @@ fn refused(pod: &Pod) -> Option<Found> {
     };
     let known = ["Always", "OnFailure", "Never"];
     let set = policy.as_deref().unwrap_or(default);
+    if set == "OnFailure" && has_failure_policy(pod) {
+        let message = format!(
+            "{kind} allows only restartPolicy Never with podFailurePolicy, not OnFailure; the API server \
+             refuses it"
+        );
+        let fix = "Write `restartPolicy: Never`, or remove podFailurePolicy";
+        return Some(Found::error(pod.line(&["restartPolicy"]), message, fix));
+    }
     // Another word is a fault of its own.
     if allowed.contains(&set) || !known.contains(&set) {
         return None;

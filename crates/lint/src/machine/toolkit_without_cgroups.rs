@@ -40,6 +40,15 @@ pub(crate) const RULE: Rule = Rule {
             "[nvidia-container-cli]\nno-cgroups = true\n",
             &[("install.sh", "#!/bin/sh\nsystemctl --user enable --now docker\n")],
         ),
+        named(
+            "nvidia-container-runtime/config.toml",
+            "# ~/.config/nvidia-container-runtime/config.toml\n[nvidia-container-cli]\nno-cgroups = true\n",
+        ),
+        named_with(
+            "nvidia-container-runtime/config.toml",
+            "[nvidia-container-cli]\nno-cgroups = true\n",
+            &[("docker.service", "[Service]\nExecStart=/usr/bin/dockerd-rootless.sh\n")],
+        ),
     ],
 };
 
@@ -49,7 +58,7 @@ fn in_home(name: &str) -> bool {
 }
 
 fn is_script(one: &Over) -> bool {
-    one.name.ends_with(".sh") || one.text.starts_with("#!")
+    one.name.ends_with(".sh") || one.name.ends_with(".service") || one.text.starts_with("#!")
 }
 
 /// Whether a script sets up an engine that runs as a user.
@@ -67,7 +76,9 @@ fn judge(machine: &Machine) -> Vec<Found> {
     let (Kind::ToolkitConfig, Ok(table)) = (machine.kind, read) else { return Vec::new() };
     let set = table.get("nvidia-container-cli").and_then(|section| section.get("no-cgroups"));
     let text = machine.text.to_ascii_lowercase();
-    let rootless = ["rootless", "podman", "unprivileged user"].iter().any(|word| text.contains(word));
+    let rootless = ["rootless", "podman", "unprivileged user", ".config/nvidia-container-runtime"]
+        .iter()
+        .any(|word| text.contains(word));
     let of_user = |one: &Over| match is_script(one) {
         true => sets_up_rootless(one),
         false => in_home(&one.name),

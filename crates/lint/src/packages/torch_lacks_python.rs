@@ -1,5 +1,6 @@
 //! A torch that has no wheel for the Python that the same list fixes.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -27,8 +28,23 @@ pub(crate) const RULE: Rule = Rule {
             "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \"==3.13.*\"\ndependencies = \
              [\"torch==2.4.1\"]\n",
         ),
+        named(
+            "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \">=3.13,<3.14\"\ndependencies = \
+             [\n  \"torch==2.4.1\",\n]\n",
+        ),
+        named(
+            "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \">=3.13\"\ndependencies = \
+             [\"numpy\"]\n[project.optional-dependencies]\ngpu = [\"torch==2.4.1\"]\n",
+        ),
     ],
     silent: &[
+        named(
+            "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \">=3.12,<3.14\"\ndependencies = \
+             [\"torch==2.4.1\"]\n",
+        ),
         named(
             "environment.yml",
             "dependencies:\n  - python=3.11\n  - pip\n  - pip:\n      - --extra-index-url \
@@ -45,18 +61,18 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(list: &PackageList) -> Vec<Found> {
     let (sets, python) = match list.kind {
-        Kind::Conda => (project::conda(&list.text), of_conda(&list.text)),
+        Kind::Conda => (project::conda(&list.text), of_conda(&list.text).as_deref().and_then(only)),
         Kind::Pyproject => (project::pyproject(&list.text).unwrap_or_default(), of_project(&list.text)),
         _ => return Vec::new(),
     };
-    let Some(series) = python else { return Vec::new() };
+    let Some(range) = python else { return Vec::new() };
     sets.iter()
         .flat_map(|set| lines(set))
-        .filter_map(|line| lacks(list, &line.text, line.line, &series))
+        .filter_map(|line| lacks(list, &line.text, line.line, &range))
         .collect()
 }
 
-fn lacks(list: &PackageList, text: &str, line: usize, series: &str) -> Option<Found> {
+fn lacks(list: &PackageList, text: &str, line: usize, range: &Range<u64>) -> Option<Found> {
     let (requirement, marker) = text.split_once(';').unwrap_or((text, ""));
     let (name, version) = requirement.split_once("==")?;
     let version = Version::from_str(version.trim()).ok()?;
@@ -69,7 +85,12 @@ fn lacks(list: &PackageList, text: &str, line: usize, series: &str) -> Option<Fo
     let build =
         version.to_string().split_once('+').and_then(|(_, local)| release.build(local)?.pythons.clone());
     let pythons = release.pythons.as_ref()?;
-    let has = |list: &[String]| list.iter().any(|one| one == series);
+    let minor = |one: &String| one.strip_prefix("3.").and_then(|minor| minor.parse::<u64>().ok());
+    let has = |list: &[String]| list.iter().any(|one| minor(one).is_none_or(|minor| range.contains(&minor)));
+    let series = match range.end == range.start + 1 {
+        true => format!("3.{}", range.start),
+        false => format!("3.{} or newer", range.start),
+    };
     if has(pythons) || build.is_some_and(|build| has(&build)) {
         return None;
     }
@@ -96,11 +117,42 @@ fn of_conda(text: &str) -> Option<String> {
     series(pin.trim_start_matches('=').split(['=', ' ', '#']).next()?.trim_end_matches(".*"))
 }
 
-/// The Python of a project, where it is one: `==3.12.*`.
-fn of_project(text: &str) -> Option<String> {
+/// The minor releases of Python that a project allows, with a lower bound: `==3.12.*`, `>=3.12,<3.13`.
+fn of_project(text: &str) -> Option<Range<u64>> {
     let file = text.parse::<toml::Table>().ok()?;
     let declared = file.get("project")?.get("requires-python")?.as_str()?;
-    series(declared.trim().strip_prefix("==")?.trim().trim_end_matches(".*"))
+    let (mut from, mut end) = (None, u64::MAX);
+    for part in declared.split(',').map(str::trim) {
+        let bare = |sign: &str| part.strip_prefix(sign).map(|rest| rest.trim().trim_end_matches(".*"));
+        if let Some(version) = bare("==") {
+            return only(&series(version)?);
+        }
+        if let Some(version) = bare("~=") {
+            let range = only(&series(version)?)?;
+            let open = version.split('.').count() == 2;
+            return Some(if open { range.start..u64::MAX } else { range });
+        }
+        if let Some(version) = bare(">=") {
+            from = Some(only(&series(version)?)?.start);
+        } else if let Some(version) = bare("<=") {
+            end = only(&series(version)?)?.end;
+        } else if let Some(version) = bare("<") {
+            end = match version.split('.').count() {
+                1 => u64::MAX,
+                2 => only(&series(version)?)?.start,
+                _ => only(&series(version)?)?.end,
+            };
+        } else {
+            return None;
+        }
+    }
+    from.filter(|from| *from < end).map(|from| from..end)
+}
+
+/// One minor release of Python 3.
+fn only(series: &str) -> Option<Range<u64>> {
+    let minor: u64 = series.strip_prefix("3.")?.parse().ok()?;
+    Some(minor..minor + 1)
 }
 
 /// `3.12` of `3.12.4`.

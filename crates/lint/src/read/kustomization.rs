@@ -36,13 +36,29 @@ pub(crate) fn role(name: &str, around: &[Over]) -> Option<Role> {
             false => named().then_some(Role::Resource),
         }
     };
-    let kustomizations = around.iter().filter(|one| is_kustomization(&one.name));
+    let kustomizations = around.iter().filter(|one| has_its_name(&one.name));
     let roles: Vec<Role> = kustomizations.filter_map(of).collect();
     let patch = roles.iter().find(|role| **role == Role::Patch);
     patch.or(roles.first()).copied()
 }
 
-fn is_kustomization(name: &str) -> bool {
+/// Whether a text is a configuration of Kustomize, which needs neither `kind` nor `apiVersion`.
+pub(crate) fn is_kustomization(text: &str) -> bool {
+    let keys = ["resources:", "bases:", "components:", "patches:", "patchesStrategicMerge:"];
+    text.contains("kustomize.config.k8s.io")
+        || text.lines().any(|line| keys.iter().any(|key| line.starts_with(key)))
+}
+
+/// The paths that a kustomization names: resources and patches, from its directory.
+pub(crate) fn named_by(text: &str) -> Vec<String> {
+    let value: Value = serde_yaml::from_str(text).unwrap_or_default();
+    let resources = ["resources", "bases", "components"].into_iter().flat_map(|key| strings(&value, key));
+    let mut found: Vec<String> = resources.chain(patches(&value)).collect();
+    found.retain(|path| !path.contains(['\n', ':', '$']) && !path.is_empty());
+    found
+}
+
+fn has_its_name(name: &str) -> bool {
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(&base_name(name)))
 }
 

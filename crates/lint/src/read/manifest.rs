@@ -9,9 +9,9 @@ use serde_yaml::{Mapping, Value};
 
 use super::broken::{Broken, apply_merges, limited, line_of};
 use super::compose::{below, text};
-use super::kustomization::{Role, role};
+use super::kustomization::{Role, is_kustomization, role};
 use super::yaml_lines::YamlLines;
-use crate::file::File;
+use crate::file::{File, Over};
 use crate::recognize::base_name;
 
 /// A file with manifests.
@@ -27,6 +27,11 @@ pub(crate) struct Manifest {
     pub others: Vec<Document>,
     /// Whether its name says that it is a template of pods, which a program completes: Spark does.
     pub template: bool,
+    /// Whether a kustomization builds from it: a patch of an overlay may add what it lacks.
+    pub kustomized: bool,
+    /// Its name, and the files that it names, where it is a kustomization.
+    pub name: String,
+    pub parts: Vec<Over>,
 }
 
 /// One manifest.
@@ -71,8 +76,14 @@ impl Manifest {
         let read = |text: &str| Manifest::read(file.catalog, text);
         let others = file.over.iter().flat_map(|other| read(&other.text).documents).collect();
         let template = base_name(&file.name).contains("pod-template");
-        let mut manifest = Manifest { others, template, ..read(&file.text) };
-        match role(&file.name, &file.over) {
+        let parts = match is_kustomization(&file.text) {
+            true => file.over.clone(),
+            false => Vec::new(),
+        };
+        let role = role(&file.name, &file.over);
+        let (name, kustomized) = (file.name.clone(), role.is_some());
+        let mut manifest = Manifest { others, template, kustomized, name, parts, ..read(&file.text) };
+        match role {
             Some(Role::Patch) => manifest.documents.clear(),
             Some(Role::Resource) => manifest.documents.iter_mut().for_each(|one| one.kustomized = true),
             None => {}
@@ -82,7 +93,17 @@ impl Manifest {
 
     pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
         let (twice, documents, others) = (Vec::new(), Vec::new(), Vec::new());
-        let mut manifest = Manifest { catalog, broken: None, twice, documents, others, template: false };
+        let mut manifest = Manifest {
+            catalog,
+            broken: None,
+            twice,
+            documents,
+            others,
+            template: false,
+            kustomized: false,
+            name: String::new(),
+            parts: Vec::new(),
+        };
         for (first, part) in parts(source) {
             if let Some(line) = too_deep(&part) {
                 manifest.broken = manifest.broken.or(Some((first + line - 1, Broken::yaml(TOO_DEEP))));
@@ -147,6 +168,16 @@ impl Manifest {
         }
         all
     }
+}
+
+/// The documents of a text as they are, patches of Kustomize included; none where one cannot be read.
+pub(crate) fn all_documents(source: &str) -> Vec<Document> {
+    let read = |(first, part): (usize, String)| {
+        too_deep(&part).is_none().then_some(())?;
+        let value = serde_yaml::from_str::<Value>(&part).ok()?;
+        document(value, first, &part)
+    };
+    parts(source).into_iter().filter_map(read).collect()
 }
 
 /// The line of a document on which a key stands for the second time, in block style; otherwise that on which
@@ -410,6 +441,30 @@ impl<'d> Container<'d> {
         let of = |key| list(self.value, key).into_iter().filter_map(text);
         let texts: Vec<String> = of("command").chain(of("args")).collect();
         texts.iter().flat_map(|text| text.split_whitespace().map(str::to_owned)).collect()
+    }
+
+    /// The texts of ConfigMaps that it mounts and whose files its command names: scripts.
+    pub(crate) fn scripts<'m>(&self, file: &'m Manifest) -> Vec<&'m str> {
+        let words = self.words();
+        let mut found = Vec::new();
+        for (name, folder) in self.mounts() {
+            let volumes = self.pod.volumes();
+            let map = volumes.iter().find(|(_, known, _)| *known == name);
+            let Some(map) = map.and_then(|(_, _, volume)| scalar(volume, &["configMap", "name"])) else {
+                continue;
+            };
+            let documents = file.documents.iter().chain(&file.others);
+            let mut of_name = documents.filter(|one| one.kind == "ConfigMap" && one.name == map);
+            let data = of_name.next().and_then(|one| one.at(&["data"])?.as_mapping());
+            for (key, value) in data.into_iter().flatten() {
+                let (Some(key), Some(value)) = (text(key), value.as_str()) else { continue };
+                let path = format!("{}/{key}", folder.trim_end_matches('/'));
+                if words.contains(&path) {
+                    found.push(value);
+                }
+            }
+        }
+        found
     }
 
     /// Its variables with a value of their own.

@@ -57,6 +57,8 @@ pub(crate) struct Program {
     pub scripts: Vec<Over>,
     /// The modules of its directory that it imports.
     pub modules: Vec<Over>,
+    /// Other programs of its directory.
+    pub others: Vec<Over>,
     /// What the lists of packages next to it, or above it, install.
     pub packages: Packages,
     /// Import aliases: `dist` for `torch.distributed`.
@@ -76,6 +78,17 @@ pub(crate) struct Program {
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
 /// it. A call in a call is two levels deeper.
 const DEPTH_MAX: usize = 400;
+
+/// Whether a program imports a module, by the last part of its name.
+fn imports(text: &str, name: &str) -> bool {
+    let stem = name.rsplit('/').next().unwrap_or_default().trim_end_matches(".py");
+    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| {
+        let imports = line.starts_with("from ") || line.starts_with("import ");
+        imports && line.split(|letter| !part(letter)).any(|word| word == stem)
+    })
+}
 
 impl Program {
     /// Reads a script; what the parser cannot read is left out, and its lines are in `unparsed`.
@@ -99,6 +112,7 @@ impl Program {
             name: String::new(),
             scripts: Vec::new(),
             modules: Vec::new(),
+            others: Vec::new(),
             packages: Packages::default(),
             imports: BTreeMap::new(),
             facts: None,
@@ -159,8 +173,11 @@ impl Program {
     pub(crate) fn of(file: &File) -> Program {
         let is_list = |other: &Over| kind_of_name(&other.name).is_some_and(Kind::lists_packages);
         let (lists, others): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_list);
-        let (modules, scripts) = others.into_iter().partition(|other| other.name.ends_with(".py"));
+        let (programs, scripts): (Vec<Over>, Vec<Over>) =
+            others.into_iter().partition(|other| other.name.ends_with(".py"));
+        let (modules, others) = programs.into_iter().partition(|other| imports(&file.text, &other.name));
         Program {
+            others,
             name: file.name.clone(),
             scripts,
             modules,

@@ -1,6 +1,6 @@
 //! A collective that only one rank calls.
 
-use crate::read::python::{Call, Program, contains, is_other_ranks, names};
+use crate::read::python::{Call, Function, Program, contains, is_other_ranks, names};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -55,8 +55,23 @@ pub(crate) const RULE: Rule = Rule {
              if rank < \
              4:\n    group = dist.new_group([0, 1, 2, 3])\n",
         ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndef mean(x):\n    dist.all_reduce(x)\n    return x\nclass \
+             Metrics:\n    def write(self, x):\n        self.rows.append({\"loss\": \
+             mean(x)})\ndist.init_process_group(\"nccl\")\nmetrics = Metrics()\nfor x in data:\n    if rank \
+             == \
+             0:\n        metrics.write(x)\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nclass Metrics:\n    def write(self, x):\n        \
+             self.rows.append(x)\n    \
+             def flush(self):\n        dist.all_reduce(self.t)\ndist.init_process_group(\"nccl\")\nmetrics = \
+             Metrics()\nfor x in data:\n    if rank == 0:\n        metrics.write(x)\nmetrics.flush()\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\n\
@@ -187,12 +202,11 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
         return Some(Found::error(call.line, message, FIX));
     }
     // A function of this script that calls one in any case.
-    let function = program.function(&call.name)?;
-    let inner = program
+    let inner = reached(program, call, 0)?;
+    let elsewhere = program
         .calls
         .iter()
-        .find(|one| one.function == function.at && !one.conditional && collective(program, one).is_some())?;
-    let elsewhere = program.calls.iter().any(|one| one.name == call.name && one.at != call.at);
+        .any(|one| one.name == call.name && one.at != call.at && !contains(&branch.at, &one.at));
     let message = format!(
         "only the rank with `{condition}` calls {}, which calls {} in line {}; it waits for the others, and \
          the job hangs",
@@ -201,6 +215,38 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
         inner.line
     );
     (!elsewhere && !others_too(program, call)).then(|| Found::error(call.line, message, FIX))
+}
+
+/// How many functions are followed from one to the next.
+const STEPS_LIMIT: usize = 4;
+
+/// The collective that a function or method of this script calls in any case, itself or through others.
+fn reached<'p>(program: &'p Program, call: &Call, steps: usize) -> Option<&'p Call> {
+    let function = called(program, call)?;
+    let own = || program.calls.iter().filter(|one| one.function == function.at && !one.conditional);
+    let direct = own().find(|one| collective(program, one).is_some());
+    direct.or_else(|| match steps < STEPS_LIMIT {
+        true => own().find_map(|one| reached(program, one, steps + 1)),
+        false => None,
+    })
+}
+
+/// The function of this script that a call runs: `reduce_mean(x)`, `metrics.write(x)` of an object that the
+/// script makes, `self.write(x)` in its class.
+fn called<'p>(program: &'p Program, call: &Call) -> Option<&'p Function> {
+    let Some((object, method)) = call.name.rsplit_once('.') else { return program.function(&call.name) };
+    let class = match object {
+        "self" => program.classes.iter().find(|class| contains(&class.at, &call.at)),
+        _ => {
+            let mut sets = program.assignments.iter().filter(|one| one.name == object);
+            let set = sets.next().filter(|_| sets.next().is_none())?;
+            let made = program.call_at(&set.at)?;
+            program.classes.iter().find(|class| class.name == made.name)
+        }
+    }?;
+    let mut methods =
+        program.functions.iter().filter(|one| one.name == method && contains(&class.at, &one.at));
+    methods.next().filter(|_| methods.next().is_none())
 }
 
 /// The name of a collective of the whole run.

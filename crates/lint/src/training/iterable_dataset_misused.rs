@@ -22,6 +22,15 @@ pub(crate) const RULE: Rule = Rule {
              def __iter__(self):\n        for name in self.files:\n            yield name\n\
              data = Lines()\nloader = DataLoader(data, num_workers=4)\n",
         ),
+        named(
+            "train.py",
+            "import random\nimport torch.distributed as dist\nfrom torch.utils.data import DataLoader, \
+             IterableDataset\nclass Lines(IterableDataset):\n    \"\"\"Split over the ranks, not the \
+             workers.\"\"\"\n    def __iter__(self):\n        files = list(self.files)\n        \
+             random.Random(self.seed).shuffle(files)\n        for name in \
+             files[dist.get_rank()::dist.get_world_size()]:\n            yield from open(name)\nloader = \
+             DataLoader(Lines(), batch_size=8, num_workers=4)\n",
+        ),
     ],
     silent: &[
         named(
@@ -75,18 +84,48 @@ fn judge(program: &Program) -> Vec<Found> {
                 workers.unwrap_or_default()
             );
             let fix = "Let each worker yield its share: `files[info.id::info.num_workers]`";
-            found.push(Found::warning(loader.line, message, fix));
+            let line = share_of_rank(program, class).unwrap_or(loader.line);
+            found.push(Found::warning(line, message, fix));
         }
     }
     found
 }
 
+/// The text of a class without comments and docstrings.
+fn code(body: &str) -> String {
+    let mut parts = body.split("\"\"\"");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    while let (Some(_), rest) = (parts.next(), parts.next()) {
+        out.push_str(rest.unwrap_or_default());
+    }
+    let lines = out.lines().map(|line| match line.trim_start().starts_with('#') {
+        true => "",
+        false => line.split("  # ").next().unwrap_or_default(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The line on which a class takes the share of its rank.
+fn share_of_rank(program: &Program, class: &Class) -> Option<usize> {
+    let body = program.text.get(class.at.clone())?;
+    let first = program.text.get(..class.at.start)?.matches('\n').count() + 1;
+    let is_share = |line: &str| line.replace("()", "").contains("rank::") || line.contains("rank ::");
+    body.lines().position(is_share).map(|index| first + index)
+}
+
 /// Whether a dataset may yield something else in each worker.
 fn shares(program: &Program, class: &Class) -> bool {
-    let body = program.text.get(class.at.clone()).unwrap_or_default();
+    let body = code(program.text.get(class.at.clone()).unwrap_or_default());
     const WORDS: &[&str] = &[
         "worker",
-        "random",
+        "random.random(",
+        "random.shuffle(",
+        "random.choice",
+        "random.sample(",
+        "random.randint(",
+        "random.rand",
+        "torch.rand",
+        "default_rng()",
         "split_dataset_by_node",
         "super()",
         ".shard(",
@@ -97,7 +136,12 @@ fn shares(program: &Program, class: &Class) -> bool {
         "self.dataset",
         "webdataset",
     ];
-    let lower = body.to_ascii_lowercase();
+    // A seed makes the same order in every worker. `files[dist.get_rank()::dist.get_world_size()]`
+    let lower = body
+        .replace("random.Random(", "seeded(")
+        .to_ascii_lowercase()
+        .replace("()", "")
+        .replace("default_rng", "default_rng()");
     // The share of a rank is no share of its workers, unless both are in one number.
     let by_rank = lower.contains("rank") && !(lower.contains("open(") && lower.contains("rank::"));
     let known = by_rank || WORDS.iter().any(|word| lower.contains(word));

@@ -13,6 +13,8 @@ pub(crate) mod ddp_module_called;
 pub(crate) mod device_fixed_for_all_ranks;
 pub(crate) mod device_map_in_distributed;
 pub(crate) mod engine_bypassed;
+pub(crate) mod engine_per_web_worker;
+pub(crate) mod engine_without_main_guard;
 pub(crate) mod environment_set_too_late;
 pub(crate) mod environment_value_not_text;
 pub(crate) mod evaluation_mode_kept;

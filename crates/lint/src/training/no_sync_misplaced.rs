@@ -36,8 +36,35 @@ pub(crate) const RULE: Rule = Rule {
              model.no_sync():\n            loss.backward()\n    else:\n        loss.backward()\n        \
              opt.step()\n",
         ),
+        named(
+            "train.py",
+            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = \
+             DDP(net)\nfor i, \
+             x in enumerate(data):\n    last = (i + 1) % 4 == 0\n    ctx = model.no_sync() if last else \
+             contextlib.nullcontext()\n    with ctx:\n        model(x).mean().backward()\n    if \
+             last:\n        \
+             opt.step()\n        opt.zero_grad()\n",
+        ),
+        named(
+            "train.py",
+            "from contextlib import nullcontext\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nmodel = \
+             DDP(net)\nfor i, x in enumerate(data):\n    with model.no_sync() if i % 4 == 3 else \
+             nullcontext():\n        \
+             model(x).mean().backward()\n    if i % 4 == 3:\n        opt.step()\n        opt.zero_grad()\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "from contextlib import nullcontext\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nmodel = \
+             DDP(net)\nfor i, x in enumerate(data):\n    hold = (i + 1) % 4 != 0\n    with model.no_sync() \
+             if hold else \
+             nullcontext():\n        model(x).mean().backward()\n    if not hold:\n        \
+             opt.step()\n        \
+             opt.zero_grad()\n",
+        ),
         named(
             "train.py",
             "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = \
@@ -69,7 +96,8 @@ fn judge(program: &Program) -> Vec<Found> {
     if contexts.is_empty() {
         return Vec::new();
     }
-    every(program, &contexts).into_iter().chain(outside(program, &contexts)).take(1).collect()
+    let inverted = inverted(program);
+    inverted.into_iter().chain(every(program, &contexts)).chain(outside(program, &contexts)).take(1).collect()
 }
 
 /// A `with` that holds back the reduction of gradients.
@@ -125,6 +153,50 @@ fn every(program: &Program, contexts: &[Context]) -> Option<Found> {
     );
     let fix = "Leave no_sync out in the last micro-step: `with nullcontext() if last else model.no_sync():`";
     Some(Found::error(line_before(program, context.body), message, fix))
+}
+
+/// no_sync in the micro-step in which the optimizer steps, and in no other.
+fn inverted(program: &Program) -> Option<Found> {
+    let reduced = program.text.contains("all_reduce")
+        && [".grad)", ".grad,", ".grad."].iter().any(|word| program.text.contains(word));
+    if reduced
+        || ["require_backward_grad_sync", "average_parameters"].iter().any(|word| program.text.contains(word))
+    {
+        return None;
+    }
+    let sets = program.assignments.iter().map(|one| (one.text.as_str(), one.line, one.at.start));
+    let heads = program.contexts.iter().map(|(head, body)| {
+        let line = line_before(program, body);
+        (head.trim_start().trim_start_matches("with ").trim_end().trim_end_matches(':'), line, body.start)
+    });
+    sets.chain(heads).find_map(|(text, line, at)| {
+        let (held, rest) = text.split_once(" if ")?;
+        let (condition, _) = rest.rsplit_once(" else ")?;
+        let model = held.trim().trim_start_matches('(').strip_suffix(".no_sync()")?;
+        let condition = condition.trim();
+        let step = program.calls.iter().find(|call| {
+            let own = |branch: &crate::read::python::Branch| {
+                !branch.otherwise && branch.condition.trim() == condition
+            };
+            call.name.ends_with(".step")
+                && call.at.start > at
+                && program.branches_at(&call.at, &call.function).any(own)
+        })?;
+        // What changes in between is another condition.
+        let changes = |one: &crate::read::python::Assignment| {
+            (at..step.at.start).contains(&one.at.start) && names(condition).any(|name| name == one.name)
+        };
+        if program.sums.iter().chain(&program.assignments).any(changes) {
+            return None;
+        }
+        let message = format!(
+            "{model}.no_sync() holds the reduction back exactly where the optimizer steps (line {}, \
+             `if {condition}`): its gradients are never reduced together, and the ranks drift apart",
+            step.line
+        );
+        let fix = format!("Swap the two: `nullcontext() if {condition} else {model}.no_sync()`");
+        Some(Found::error(line, message, fix))
+    })
 }
 
 /// A backward under no_sync whose forward pass is outside of it.

@@ -1,6 +1,6 @@
 //! Ranks that all train on the whole data.
 
-use crate::read::python::Program;
+use crate::read::python::{Program, number};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -9,13 +9,38 @@ pub(crate) const RULE: Rule = Rule {
     summary: "each rank of DistributedDataParallel trains on its own part of the data",
     explain: include_str!("sampler_missing.md"),
     judge: Judge::Training(judge),
-    fires: &[named(
-        "train.py",
-        "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
-         from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\n\
-         loader = DataLoader(train_set, batch_size=32, shuffle=True)\n",
-    )],
+    fires: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\n\
+             loader = DataLoader(train_set, batch_size=32, shuffle=True)\n",
+        ),
+        named(
+            "fit.py",
+            "import lightning as L\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data, \
+             shuffle=True)\ntrainer = L.Trainer(devices=8, strategy=\"ddp\", \
+             use_distributed_sampler=False)\ntrainer.fit(model, loader)\n",
+        ),
+        named(
+            "fit.py",
+            "from pytorch_lightning import Trainer\nfrom torch.utils.data import DataLoader\ndef make(data, \
+             shuffle):\n    return DataLoader(data, shuffle=shuffle)\ntrainer = Trainer(gpus=4, num_nodes=2, \
+             replace_sampler_ddp=False)\n",
+        ),
+    ],
     silent: &[
+        named(
+            "fit.py",
+            "import lightning as L\nfrom torch.utils.data import DataLoader, DistributedSampler\nloader = \
+             DataLoader(data, sampler=DistributedSampler(data))\ntrainer = L.Trainer(devices=8, \
+             use_distributed_sampler=False)\n",
+        ),
+        named(
+            "fit.py",
+            "import lightning as L\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data, \
+             shuffle=True)\ntrainer = L.Trainer(devices=1, use_distributed_sampler=False)\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
@@ -56,7 +81,43 @@ const SHARES: &[&str] = &[
     "Fabric",
 ];
 
+/// Lightning told to leave the loaders as they are, which have no sampler of their own.
+fn left_alone(program: &Program) -> Option<Found> {
+    let shares = ["Sampler", "IterableDataset", "split_dataset_by_node", "rank", "Subset", "shard"];
+    let (trainer, option) = program.calls.iter().find_map(|call| {
+        let known = call.name.ends_with("lightning.Trainer") || call.name == "lightning.pytorch.Trainer";
+        let option = call.keyword("use_distributed_sampler").or_else(|| call.keyword("replace_sampler_ddp"));
+        Some((call, option.filter(|one| known && one.text == "False")?))
+    })?;
+    let several = ["devices", "num_nodes", "gpus"].iter().any(|key| {
+        let one = trainer.keyword(key);
+        one.and_then(|one| number(program.origin(&one.at, &trainer.function).text))
+            .is_some_and(|count| count > 1.0)
+    });
+    let text = program.text.replace("rank_zero", "");
+    if !several || shares.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let loader = program.calls.iter().find(|call| {
+        let plain = call.keyword("sampler").is_none() && call.keyword("batch_sampler").is_none();
+        let shuffles = call.keyword("shuffle").is_some_and(|one| one.text != "False");
+        call.name.ends_with("DataLoader") && plain && shuffles
+    })?;
+    let name = option.name.as_deref().unwrap_or_default();
+    let message = format!(
+        "{name}=False leaves the loaders as they are, and the DataLoader in line {} has no sampler: every \
+         rank \
+         trains on all of the data",
+        loader.line
+    );
+    let fix = format!("Remove {name}=False, or give the loader a DistributedSampler");
+    Some(Found::warning(option.line, message, fix))
+}
+
 fn judge(program: &Program) -> Vec<Found> {
+    if let Some(found) = left_alone(program) {
+        return vec![found];
+    }
     let wrapped = program.calls.iter().any(|call| call.name.ends_with("DistributedDataParallel"));
     let started = program.calls.iter().any(|call| call.name == "torch.distributed.init_process_group");
     // Without `rank` and the number of ranks the data is shared out elsewhere, if at all.

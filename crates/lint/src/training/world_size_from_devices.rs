@@ -9,12 +9,35 @@ pub(crate) const RULE: Rule = Rule {
     summary: "the launcher sets the world size",
     explain: include_str!("world_size_from_devices.md"),
     judge: Judge::Training(judge),
-    fires: &[named(
-        "train.py",
-        "import torch\nimport torch.distributed as dist\nworld_size = torch.cuda.device_count()\n\
-         dist.init_process_group(\"nccl\", world_size=world_size, rank=rank)\n",
-    )],
+    fires: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nworld_size = torch.cuda.device_count()\n\
+             dist.init_process_group(\"nccl\", world_size=world_size, rank=rank)\n",
+        ),
+        named(
+            "train.py",
+            "import os\nimport torch\nimport torch.distributed as dist\nfrom torch.utils.data import \
+             DistributedSampler\ndef sampler(data, rank):\n    return DistributedSampler(data, \
+             num_replicas=torch.cuda.device_count(), rank=rank)\ndist.init_process_group(\"nccl\")\ns = \
+             sampler(d, \
+             int(os.environ[\"LOCAL_RANK\"]))\n",
+        ),
+        named(
+            "train.py",
+            "import os\nimport torch.distributed as dist\nfrom torch.utils.data.distributed import \
+             DistributedSampler\ndist.init_process_group(\"nccl\")\nn = \
+             int(os.environ[\"LOCAL_WORLD_SIZE\"])\ns = DistributedSampler(d, num_replicas=n, rank=r)\n",
+        ),
+    ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.utils.data import DistributedSampler\n\
+             dist.init_process_group(\"nccl\")\ns = DistributedSampler(d, \
+             num_replicas=dist.get_world_size(), \
+             rank=dist.get_rank())\n",
+        ),
         named(
             "train.py",
             "import torch\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n\
@@ -52,5 +75,22 @@ fn judge(program: &Program) -> Vec<Found> {
             )
         })
     });
-    found.collect()
+    found.chain(samplers(program)).collect()
+}
+
+/// Samplers that share the data out among the ranks of one machine.
+fn samplers(program: &Program) -> impl Iterator<Item = Found> + '_ {
+    let started = program.calls.iter().any(|call| call.name == "torch.distributed.init_process_group");
+    let calls = program.calls.iter().filter(move |call| started && call.name.ends_with("DistributedSampler"));
+    calls.filter_map(|call| {
+        let given = call.argument(1, "num_replicas")?;
+        let value = program.origin(&given.at, &call.function).text;
+        let local =
+            value.replace(' ', "").ends_with("cuda.device_count()") || value.contains("LOCAL_WORLD_SIZE");
+        let message = "DistributedSampler counts the GPUs of this machine (num_replicas); on several nodes \
+                each \
+            node trains on the same shares of the data";
+        let fix = "Remove num_replicas and rank: the sampler asks the process group";
+        local.then(|| Found::warning(given.line, message, fix))
+    })
 }

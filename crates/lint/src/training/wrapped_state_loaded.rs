@@ -1,7 +1,8 @@
 //! The weights of a wrapped model, loaded into a plain one.
 
-use crate::read::python::{Call, Program, is_name, names};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::file::Over;
+use crate::read::python::{Call, Program, is_name, names, string};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "wrapped-state-loaded",
@@ -25,8 +26,58 @@ pub(crate) const RULE: Rule = Rule {
              torch.compile(Net().cuda())\ntorch.save({\"model\": model.state_dict()}, \"a.pt\")\n\
              load(\"a.pt\")\n",
         ),
+        named_with(
+            "train.py",
+            "import torch\nfrom model import Net\nmodel = Net(dim=8).cuda()\nmodel = torch.compile(model)\n\
+             torch.save(model.state_dict(), \"last.pt\")\n",
+            &[(
+                "export.py",
+                "import torch\nfrom model import Net\nnet = \
+                 Net(dim=8)\nnet.load_state_dict(torch.load(\"last.pt\"))\n",
+            )],
+        ),
+        named_with(
+            "train.py",
+            "import os\nimport torch\nfrom model import Net\ndef main(out):\n    model = Net().cuda()\n    \
+             model = \
+             torch.compile(model)\n    for epoch in range(3):\n        torch.save({\"model\": \
+             model.state_dict(), \"epoch\": epoch}, os.path.join(out, f\"{epoch}.pt\"))\n",
+            &[(
+                "evaluate.py",
+                "import sys\nimport torch\nfrom model import Net\ndef main(weights):\n    net = \
+                 Net().cuda()\n    \
+                 net.load_state_dict(torch.load(weights)[\"model\"])\nmain(sys.argv[1])\n",
+            )],
+        ),
     ],
     silent: &[
+        named_with(
+            "train.py",
+            "import torch\nfrom model import Net\nmodel = Net().cuda()\nmodel = torch.compile(model)\n\
+             torch.save(model._orig_mod.state_dict(), \"last.pt\")\n",
+            &[(
+                "export.py",
+                "import torch\nfrom model import Net\nnet = \
+                 Net()\nnet.load_state_dict(torch.load(\"last.pt\"))\n",
+            )],
+        ),
+        named_with(
+            "train.py",
+            "import torch\nfrom model import Net\nmodel = Net().cuda()\nmodel = torch.compile(model)\n\
+             torch.save(model.state_dict(), \"last.pt\")\n",
+            &[
+                (
+                    "export.py",
+                    "import torch\nfrom model import Net\nnet = \
+                     Net()\nnet.load_state_dict(torch.load(\"base.pt\"))\n",
+                ),
+                (
+                    "serve.py",
+                    "import torch\nfrom model import Net\nnet = \
+                     torch.compile(Net())\nnet.load_state_dict(torch.load(\"last.pt\"))\n",
+                ),
+            ],
+        ),
         named(
             "train.py",
             "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
@@ -66,7 +117,72 @@ fn judge(program: &Program) -> Vec<Found> {
     if handles.iter().any(|word| program.text.contains(word)) {
         return Vec::new();
     }
-    program.calls.iter().filter_map(|load| fault(program, load)).take(1).collect()
+    let own = program.calls.iter().find_map(|load| fault(program, load));
+    own.or_else(|| elsewhere(program)).into_iter().collect()
+}
+
+/// The variable that holds a compiled model, and the class of the model.
+fn compiled(program: &Program) -> Option<(&str, String)> {
+    program.assignments.iter().find_map(|one| {
+        let call = program.call_at(&one.at).filter(|call| call.name == "torch.compile")?;
+        Some((one.name.as_str(), class_of(program, &call.arguments.first()?.text, call)?))
+    })
+}
+
+/// The class whose object a text is, or a variable holds at a call: `Net` of `Net(dim=8).cuda()`.
+fn class_of(program: &Program, text: &str, call: &Call) -> Option<String> {
+    let text = match is_name(text) {
+        true => program.value(text, &call.function, call.at.start)?.text.as_str(),
+        false => text,
+    };
+    let name = text.split_once('(')?.0.rsplit('.').next()?;
+    let class = is_name(name) && name.starts_with(|letter: char| letter.is_ascii_uppercase());
+    class.then(|| name.to_owned())
+}
+
+/// A compiled model whose weights another program next to it loads into the plain model.
+fn elsewhere(program: &Program) -> Option<Found> {
+    let (wrapped, class) = compiled(program)?;
+    let state = format!("{wrapped}.state_dict()");
+    let save = program.calls.iter().find(|call| {
+        let saved = call.argument(0, "obj").map(|one| program.origin(&one.at, &call.function).text);
+        call.name == "torch.save"
+            && saved.is_some_and(|text| text == state || text.starts_with('{') && text.contains(&state))
+    })?;
+    let path = save.argument(1, "f").and_then(|to| string(program.origin(&to.at, &save.function).text));
+    let (name, line) = program
+        .others
+        .iter()
+        .find_map(|other| Some((other.name.rsplit('/').next()?, load_of(program, other, &class, path)?)))?;
+    let message = format!(
+        "{wrapped} is compiled, so that the names of its saved weights begin with `_orig_mod.`; {name} (line \
+         {line}) loads them into a plain {class} and gets `Missing key(s) in state_dict`"
+    );
+    Some(Found::warning(save.line, message, format!("Save `{wrapped}._orig_mod.state_dict()`")))
+}
+
+/// The line on which another program loads the weights of a class that it does not compile.
+fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>) -> Option<usize> {
+    let handles =
+        ["_orig_mod", "removeprefix", "replace(", "lstrip(", "strict=False", "torch.compile", ".compile("];
+    if !other.text.contains(class) || handles.iter().any(|word| other.text.contains(word)) {
+        return None;
+    }
+    let read = Program::read(program.catalog, &other.text);
+    read.calls.iter().find_map(|load| {
+        let plain = load.name.strip_suffix(".load_state_dict").filter(|name| is_name(name))?;
+        class_of(&read, plain, load).filter(|own| own == class)?;
+        let from = self::read(&read, load)?;
+        let own = string(read.origin(&from.argument(0, "f")?.at, &from.function).text);
+        let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let same = match (own, path) {
+            (Some(own), Some(path)) => base(own) == base(path),
+            (None, _) => true,
+            // A fixed name that is not among those that the program makes.
+            (Some(_), None) => false,
+        };
+        same.then_some(load.line)
+    })
 }
 
 fn fault(program: &Program, load: &Call) -> Option<Found> {
@@ -79,10 +195,14 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
     let (wrapped, prefix) = program.assignments.iter().find_map(|one| {
         let call = program.call_at(&one.at)?;
         let (_, prefix) = WRAPPERS.iter().find(|(name, _)| call.name.ends_with(name))?;
-        let class = program.origin_call(&call.arguments.first()?.at, &call.function)?;
+        let bare = made.name.rsplit('.').next().unwrap_or_default();
+        let argument = call.arguments.first()?;
+        if class_of(program, &argument.text, call).as_deref() == Some(bare) && one.name != plain {
+            return Some((one.name.as_str(), *prefix));
+        }
+        let class = program.origin_call(&argument.at, &call.function)?;
         // `Net().cuda()`, `Net().to(device)`
         let text = program.text.get(class.at.clone())?;
-        let bare = made.name.rsplit('.').next().unwrap_or_default();
         let same = class.name == made.name || text.starts_with(&format!("{bare}("));
         (same && one.name != plain).then_some((one.name.as_str(), *prefix))
     })?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::read::settings::{Held, Setting, Settings};
+use crate::recognize::base_name;
 use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -24,12 +25,38 @@ pub(crate) const RULE: Rule = Rule {
             "CUDA_VISIBLE_DEVICES=\"0,1\"\n",
             &[("run.sh", "docker run --gpus all --env-file train.env image train\n")],
         ),
+        named_with(
+            "vllm.env",
+            "PATH=/opt/vllm/bin:$PATH\nMODEL=/srv/m\n",
+            &[(
+                "vllm.service",
+                "[Service]\nEnvironmentFile=/etc/vllm/vllm.env\nExecStart=/opt/vllm/serve.sh\n",
+            )],
+        ),
+        named_with(
+            "train.env",
+            "DATA=/data\nCACHE=${DATA}/cache\n",
+            &[("run.sh", "docker run --gpus all --env-file train.env image train\n")],
+        ),
     ],
     silent: &[
         named_with(
             "serve.env",
             "HF_HOME=/data # a volume\nexport NCCL_DEBUG=\"INFO\"\nMODEL: a/b\n",
             &[("compose.yaml", "services:\n  a:\n    image: b\n    env_file: ./serve.env\n")],
+        ),
+        named_with(
+            "train.env",
+            "DATA=/data\nCACHE=${DATA}/cache\n",
+            &[("run.sh", "docker compose --env-file train.env up\n")],
+        ),
+        named_with(
+            "vllm.env",
+            "PATH=/opt/vllm/bin:/usr/bin:/bin\nPRICE=5$\nARGS=\"--port 8000\"\n",
+            &[(
+                "vllm.service",
+                "[Service]\nEnvironmentFile=/etc/vllm/vllm.env\nExecStart=/opt/vllm/serve.sh\n",
+            )],
         ),
         named("train.env", "# comment\n\nNCCL_DEBUG=INFO\nEMPTY=\nCOLOR=#fff\nHOST\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
@@ -71,6 +98,12 @@ fn judge(settings: &Settings) -> Vec<Found> {
     for one in settings.scopes.iter().flat_map(|scope| &scope.settings) {
         if plain && one.held == Held::Always {
             found.extend(of_docker(one, docker));
+            let reader = match (&settings.unit, &settings.passed_by) {
+                (Some(unit), _) => Some(format!("systemd ({})", base_name(unit))),
+                (None, Some(_)) => Some("docker run --env-file".to_owned()),
+                _ => None,
+            };
+            found.extend(reader.and_then(|reader| not_replaced(one, &reader)));
         }
         if one.held == Held::Script && (docker || mixed) {
             found.push(exported(one, docker));
@@ -86,6 +119,23 @@ fn judge(settings: &Settings) -> Vec<Found> {
     let others = settings.others.iter().filter(|_| docker || !settings.read_by_compose);
     found.extend(others.filter_map(|(line, text)| other(*line, text)));
     found
+}
+
+/// A variable in a value, which only a shell and Compose replace.
+fn not_replaced(one: &Setting, reader: &str) -> Option<Found> {
+    let written = one.written.trim();
+    let at = written.find('$')?;
+    let rest = written[at + 1..].trim_start_matches('{');
+    if !rest.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
+        return None;
+    }
+    let message = format!("{reader} replaces no variables: {} is the text {written:?}", one.name);
+    let search = matches!(one.name.as_str(), "PATH" | "LD_LIBRARY_PATH" | "PYTHONPATH");
+    let fix = match search {
+        true => "Write out all directories: `/opt/venv/bin:/usr/local/bin:/usr/bin:/bin`",
+        false => "Write out the value",
+    };
+    Some(Found::error(one.location.clone(), message, fix).unless_certain(one.name == "PATH"))
 }
 
 /// `export` in a file of plain lines.

@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     /// Of an env file: whether a Compose file has it as `env_file`, and reads quotes, comments, `export` and
     /// `NAME: value`.
     pub read_by_compose: bool,
+    /// The unit of systemd that reads an env file.
+    pub unit: Option<String>,
     /// Names that the file itself uses: a script's own variables.
     pub uses: BTreeSet<String>,
     /// Of a script: names that are integers to the shell (`declare -i`).
@@ -182,6 +184,17 @@ fn reads_as_compose(other: &Over) -> bool {
     is_compose(other) && !base_name(&other.name).contains("stack") && !other.text.contains("format: raw")
 }
 
+/// A unit of systemd next to an env file that reads it: `EnvironmentFile=-/etc/vllm/vllm.env`.
+fn unit(file: &File) -> Option<String> {
+    let base = file.name.rsplit('/').next().unwrap_or_default();
+    let reads = |text: &str| {
+        let paths = text.lines().filter_map(|line| line.trim().strip_prefix("EnvironmentFile="));
+        paths.into_iter().any(|path| path.trim().rsplit('/').next() == Some(base))
+    };
+    let units = file.over.iter().filter(|one| one.name.ends_with(".service"));
+    units.into_iter().find(|one| reads(&one.text)).map(|one| one.name.clone())
+}
+
 impl Settings {
     /// A file that sets nothing.
     fn empty(file: &File) -> Settings {
@@ -194,6 +207,7 @@ impl Settings {
             others: Vec::new(),
             passed_by: passed_by(file),
             read_by_compose: file.kind == Kind::Environment && file.over.iter().any(reads_as_compose),
+            unit: unit(file),
             uses: BTreeSet::new(),
             integers: BTreeSet::new(),
             launches: Vec::new(),
