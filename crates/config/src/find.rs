@@ -52,8 +52,9 @@ fn has_table(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests write files")]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests write files")]
+
     use super::*;
 
     #[test]

@@ -93,6 +93,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("read/settings/mod.rs", "users' compose files"),
             ("read/manifest.rs", "messages of the YAML parser"),
             ("script/conda_activate_unprepared.rs", "users' scripts"),
+            ("script/lightning_tasks_differ.rs", "users' scripts"),
             ("script/gpus_list_not_quoted.rs", "users' scripts"),
             ("training/gathered_into_one_tensor.rs", "users' scripts"),
             ("script/started_image_without_torch.rs", "users' scripts"),

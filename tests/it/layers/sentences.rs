@@ -147,6 +147,8 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("lint", "read/manifest.rs", "Kubernetes manifests"),
     ("lint", "kubernetes/manifest_key_invalid.rs", "Kubernetes manifests"),
     ("lint", "kubernetes/reference_unresolved.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/dns_forbidden.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/patch_target_missing.rs", "Kubernetes manifests"),
     ("lint", "kubernetes/volume_mount_invalid.rs", "Kubernetes manifests"),
     ("lint", "kubernetes/pod_gpu_count_differs.rs", "Kubernetes manifests"),
     ("lint", "kubernetes/ordered_start_waits.rs", "Kubernetes manifests"),

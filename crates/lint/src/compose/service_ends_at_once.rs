@@ -1,6 +1,6 @@
 //! A service whose command leaves something in the background, and ends.
 
-use crate::kubernetes::pod_ends_at_once::left_in_background;
+use crate::dockerfile::container_ends_at_once::left_in_background;
 use crate::read::compose::{Compose, Service, words};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 

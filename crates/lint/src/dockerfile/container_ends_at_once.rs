@@ -1,8 +1,11 @@
 //! A container whose last command starts something in the background, and ends.
 
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::command::Command;
+use crate::read::dockerfile::command::{Command, Word};
+use crate::read::dockerfile::expand::Variables;
+use crate::read::dockerfile::shell;
 use crate::read::dockerfile::start::{command, entrypoint, started};
+use crate::read::dockerfile::text::Text;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -56,7 +59,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// What a command leaves in the background, and what keeps it in the foreground.
-pub(crate) fn background(one: &Command) -> Option<(String, String)> {
+fn background(one: &Command) -> Option<(String, String)> {
     let program = one.program();
     let has = |words: &[&str]| words.iter().any(|word| one.has(word));
     let first = one.word(0);
@@ -88,4 +91,24 @@ pub(crate) fn background(one: &Command) -> Option<(String, String)> {
         return Some((fix("`nginx`"), fix("Write `nginx -g 'daemon off;'`")));
     }
     None
+}
+
+/// What the first process of a container leaves in the background when it ends, and what keeps it.
+pub(crate) fn left_in_background(words: &[String]) -> Option<(String, String)> {
+    let shell = matches!(words.first()?.rsplit('/').next(), Some("sh" | "bash"));
+    let commands = match shell {
+        true => {
+            let option = words.get(1).filter(|word| word.starts_with('-') && word.ends_with('c'))?;
+            let script = words.get(2).filter(|_| !option.starts_with("--"))?;
+            shell::commands(&Text::lines(script, 1), &Variables::default())
+        }
+        false => {
+            let word = |text: &String| Word { text: text.clone(), known: true, line: 1, ..Word::default() };
+            let words = words.iter().map(word).collect();
+            vec![Command { words, line: 1, certain: true, ..Command::default() }]
+        }
+    };
+    let waits = ["wait", "sleep", "tail", "exec"];
+    let waits = commands.iter().any(|one| waits.contains(&one.program()) || one.loops > 0);
+    background(commands.last().filter(|_| !waits)?)
 }

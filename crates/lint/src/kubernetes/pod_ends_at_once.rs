@@ -1,11 +1,7 @@
 //! A container of a pod whose command leaves something in the background, and ends.
 
-use crate::dockerfile::container_ends_at_once::background;
+use crate::dockerfile::container_ends_at_once::left_in_background;
 use crate::read::compose::text;
-use crate::read::dockerfile::command::{Command, Word};
-use crate::read::dockerfile::expand::Variables;
-use crate::read::dockerfile::shell;
-use crate::read::dockerfile::text::Text;
 use crate::read::manifest::{Container, Manifest, Pod, list};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -72,24 +68,4 @@ fn ends(container: &Container) -> Option<Found> {
         container.name
     );
     Some(Found::error(container.line(&["command"]), message, fix))
-}
-
-/// What the first process of a container leaves in the background when it ends, and what keeps it.
-pub(crate) fn left_in_background(words: &[String]) -> Option<(String, String)> {
-    let shell = matches!(words.first()?.rsplit('/').next(), Some("sh" | "bash"));
-    let commands = match shell {
-        true => {
-            let option = words.get(1).filter(|word| word.starts_with('-') && word.ends_with('c'))?;
-            let script = words.get(2).filter(|_| !option.starts_with("--"))?;
-            shell::commands(&Text::lines(script, 1), &Variables::default())
-        }
-        false => {
-            let word = |text: &String| Word { text: text.clone(), known: true, line: 1, ..Word::default() };
-            let words = words.iter().map(word).collect();
-            vec![Command { words, line: 1, certain: true, ..Command::default() }]
-        }
-    };
-    let waits = ["wait", "sleep", "tail", "exec"];
-    let waits = commands.iter().any(|one| waits.contains(&one.program()) || one.loops > 0);
-    background(commands.last().filter(|_| !waits)?)
 }

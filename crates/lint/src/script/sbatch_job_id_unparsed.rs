@@ -1,5 +1,7 @@
 //! The message of sbatch in place of the job id that a dependency needs.
 
+use std::collections::BTreeMap;
+
 use crate::read::assigned::{self, Assigned};
 use crate::read::script::{Script, functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -51,6 +53,7 @@ fn judge(script: &Script) -> Vec<Found> {
         return Vec::new();
     }
     let sets = assigned::of_script(script);
+    let messages = messages(&sets);
     let found = script.text.lines().enumerate().filter_map(|(index, line)| {
         let code = line.trim_start();
         if code.starts_with('#') {
@@ -66,7 +69,7 @@ fn judge(script: &Script) -> Vec<Found> {
             let fix = "Write `$(sbatch --parsable …)`";
             return Some(Found::error(index + 1, message(&format!("the output of `{inner}`")), fix));
         }
-        let set = sets.iter().find(|one| names_it(code, &one.name) && is_message(&sets, one))?;
+        let set = messages.iter().find(|one| names_it(code, &one.name))?;
         let text = format!("{} (line {})", message(&set.name), set.line);
         let text = text.replacen(&set.name, &format!("${}", set.name), 1);
         Some(Found::error(set.line, text, "Write `sbatch --parsable`, which prints only the job id"))
@@ -77,22 +80,27 @@ fn judge(script: &Script) -> Vec<Found> {
     found
 }
 
-/// Whether a variable is the output of sbatch and nothing else, wherever it is set.
-fn is_message(sets: &[Assigned], set: &Assigned) -> bool {
-    let value = set.value.as_deref().unwrap_or_default();
-    let inner = value.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
-    let inner = inner.or_else(|| value.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
-    let alone = sets.iter().filter(|one| one.name == set.name).count() == 1;
-    alone && inner.is_some_and(prints_message)
+/// Variables that are the output of sbatch and nothing else, wherever they are set.
+fn messages(sets: &[Assigned]) -> Vec<&Assigned> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    sets.iter().for_each(|one| *places.entry(&one.name).or_default() += 1);
+    let is_message = |set: &&Assigned| {
+        let value = set.value.as_deref().unwrap_or_default();
+        let inner = value.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+        let inner = inner.or_else(|| value.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
+        places[set.name.as_str()] == 1 && inner.is_some_and(prints_message)
+    };
+    sets.iter().filter(is_message).collect()
 }
 
-/// Whether a command is sbatch, which prints a sentence unless it is told otherwise.
+/// Whether a command is sbatch, which prints a sentence unless an option changes that.
 fn prints_message(command: &str) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
     let changed = command.contains(['|', ';', '&', '`', '\n']) && !command.contains("2>&1");
     let other = ["--parsable", "--quiet", "-Q", "--test-only", "--help", "--version", "--wrap"];
-    let told = words.iter().any(|word| other.iter().any(|one| word.starts_with(one) && *one != "--wrap"));
-    words.first() == Some(&"sbatch") && !changed && !told
+    let other_output =
+        words.iter().any(|word| other.iter().any(|one| word.starts_with(one) && *one != "--wrap"));
+    words.first() == Some(&"sbatch") && !changed && !other_output
 }
 
 /// The command behind `afterok:$(`.

@@ -1,5 +1,7 @@
 //! A variable that is never set, one letter away from one that is.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::read::assigned;
 use crate::read::posix::masked;
 use crate::read::script::Script;
@@ -48,6 +50,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// So many names that stand once are compared with those that are set.
+const NAMES_LIMIT: usize = 200;
 /// The shortest name that is compared.
 const SHORTEST_NAME: usize = 6;
 
@@ -63,13 +67,15 @@ fn judge(script: &Script) -> Vec<Found> {
     }
     let code = code(script);
     let sets = assigned::of_script(script);
+    let (places, set_names) = (places(&script.text), sets.iter().map(|one| one.name.as_str()));
+    let set_names: BTreeSet<&str> = set_names.collect();
+    let times = |name: &str| places.get(name).map_or(0, Vec::len);
     let used = assigned::used(&code);
-    let found = used.iter().filter_map(|name| {
-        let alone = occurrences(&script.text, name);
-        if name.len() < SHORTEST_NAME || alone.len() != 1 || sets.iter().any(|one| one.name == *name) {
-            return None;
-        }
-        let at = alone.first().copied()?;
+    let alone = |name: &&String| {
+        name.len() >= SHORTEST_NAME && times(name) == 1 && !set_names.contains(name.as_str())
+    };
+    let found = used.iter().filter(alone).take(NAMES_LIMIT).filter_map(|name| {
+        let at = *places.get(name.as_str())?.first()?;
         let before = code.get(..at)?;
         let is_use = before.ends_with('$') || before.ends_with("${");
         let behind = code.get(at + name.len()..)?;
@@ -77,7 +83,7 @@ fn judge(script: &Script) -> Vec<Found> {
         let guarded = before.ends_with("${") && !behind.starts_with(['}', '/', '%', '[']);
         let set = sets.iter().find(|one| is_typo(name, &one.name))?;
         // The one that is meant is used, too.
-        let known = occurrences(&script.text, &set.name).len() > 1;
+        let known = times(&set.name) > 1;
         if !is_use || guarded || !known {
             return None;
         }
@@ -135,11 +141,16 @@ fn code(script: &Script) -> String {
     String::from_utf8(bytes.collect()).unwrap_or_default()
 }
 
-/// The places of a name as a whole word.
-fn occurrences(text: &str, name: &str) -> Vec<usize> {
-    let part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let whole = |at: &usize| !text[..*at].ends_with(part) && !text[*at + name.len()..].starts_with(part);
-    text.match_indices(name).map(|(at, _)| at).filter(whole).collect()
+/// The places of each name, as a whole word.
+fn places(text: &str) -> BTreeMap<&str, Vec<usize>> {
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let other = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+    let mut start = 0;
+    for (end, letter) in text.match_indices(other).chain([(text.len(), "")]) {
+        places.entry(&text[start..end]).or_default().push(start);
+        start = end + letter.len();
+    }
+    places
 }
 
 /// Whether one letter is missing, too many, or two are swapped: not a digit, and not at the end, where a
