@@ -83,7 +83,7 @@ impl Case {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The wishes as pip writes them.
+    /// The requirements as pip writes them.
     fn requirements(&self) -> Vec<String> {
         let mut lines = vec![format!("torch=={}", self.torch)];
         if !self.deepspeed.is_empty() {

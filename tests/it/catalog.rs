@@ -99,7 +99,7 @@ fn a_folder_is_verified_row_by_row() {
     fs::write(dir.path().join("nccl.yaml"), catalog("nccl.yaml")).unwrap();
     let whole = envdoc(Path::new(""), &["catalog", "verify", path]);
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stdout));
-    // torch.yaml names NCCL releases: those of the file beside it count, not the embedded ones.
+    // torch.yaml names NCCL releases: those of the file next to it count, not the embedded ones.
     fs::write(dir.path().join("torch.yaml"), catalog("torch.yaml")).unwrap();
     fs::write(
         dir.path().join("nccl.yaml"),

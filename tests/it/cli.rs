@@ -572,7 +572,7 @@ fn diagnose_follow_reports_a_failure_as_it_is_written() {
     let mut writes = following.stdin.take().unwrap();
     let mut output = BufReader::new(following.stdout.take().unwrap());
     writes.write_all(b"step 1\nOSError: [Errno 28] No space left on device\n").unwrap();
-    // It is told while the other program still runs.
+    // It is reported while the other program still runs.
     let mut said = String::new();
     while !said.contains("root cause disk-full") {
         assert!(output.read_line(&mut said).unwrap() > 0, "{said}");

@@ -89,7 +89,7 @@ fn rendered_compose_files_pass_lint() {
                     &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Compose),
                 );
                 let messages: Vec<&str> = findings.iter().map(|one| one.found.message.as_str()).collect();
-                // What swarm cannot do is told at the head of the file.
+                // What swarm cannot do is at the head of the file.
                 assert!(
                     messages.is_empty() || text.contains("# Not in here:"),
                     "{name}: {messages:?}\n{text}"

@@ -358,7 +358,7 @@ fn untrusted_text_is_escaped_on_the_terminal() {
             }
         });
         scope.spawn(move || {
-            // `inspect` asks for the manifest and is told why not.
+            // `inspect` asks for the manifest and gets the reason.
             for stream in registry.incoming().map_while(Result::ok).take(1) {
                 serve(stream, &other);
             }

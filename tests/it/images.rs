@@ -13,7 +13,7 @@ use image::render;
 
 use crate::judge;
 
-/// The day of the examples: what is past its end of life then is avoided and told.
+/// The day of the examples: what is past its end of life then is avoided and reported.
 const DAY: &str = "2026-11-21";
 
 #[derive(Parser)]

@@ -23,7 +23,7 @@ const WORDS: &str = r"(?ix)\b(?:
     | told\ apart | what\ can\ be\ had | not\ read:\ there
     | have\ (?:it|the\ \S+)\ checked | next\ chance | the\ others\ go\ on | nothing\ meets | knows\ is
     | to\ be\ had | looked\ at\ again
-    | it\ is\ mended | as\ the\ engine\ tells | carried\ across | of\ these: | was\ made\ as
+    | story\ of | overcome | it\ is\ mended | as\ the\ engine\ tells | carried\ across | of\ these: | was\ made\ as
 )\b";
 
 /// Identifiers of the same dialect: message, report or explanation; inspected, `in_container`, observed,
@@ -79,10 +79,9 @@ static GLUED: LazyLock<Regex> =
 static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| regex(IDENTIFIERS));
 static DOUBLED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[a-z)](?:,,|;;|,\.|;\.|:\.|,;|;,|: :|\.\.|\?\?|!!|\.:)(?:\s|$)"));
-/// Doc comments, raw strings, strings, other comments and characters of Rust, in the order in which they are
-/// tried.
+/// Comments, raw strings, strings and characters of Rust, in the order in which they are tried.
 static TEXTS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r##"(?s)//[/!]([^\n]*)|//[^\n]*|r#+"(.*?)"#+|"((?:[^"\\]|\\.)*)"|'(?:[^'\\]|\\.)'"##)
+    regex(r##"(?s)//[/!]?([^\n]*)|r#+"(.*?)"#+|"((?:[^"\\]|\\.)*)"|'(?:[^'\\]|\\.)'"##)
 });
 static CONTINUED: LazyLock<Regex> = LazyLock::new(|| regex(r"\\\n\s*"));
 
@@ -127,8 +126,7 @@ fn parts() -> Vec<(String, Vec<PathBuf>)> {
     parts
 }
 
-/// What people read of a file: all of it, or the string literals and doc comments of a Rust file outside its
-/// tests.
+/// What people read of a file: all of it, or the string literals and comments of a Rust file outside its tests.
 fn texts(path: &Path, content: &str) -> Vec<String> {
     if path.extension().is_none_or(|ending| ending != "rs") {
         return vec![content.to_owned()];

@@ -43,7 +43,7 @@ async fn two_workers_reach_each_other_and_end_with_their_input() {
         panic!("not connected")
     };
     assert_eq!(greeting, Some(one.hello.nonce.clone()));
-    // Whoever has not the secret of the run is told nothing.
+    // Whoever has not the secret of the run gets no answer.
     let mut stranger = std::net::TcpStream::connect((LOOPBACK, port)).unwrap();
     stranger.write_all(b"envdoc-worker\n").unwrap();
     let mut heard = Vec::new();

@@ -16,7 +16,7 @@ pub fn strtoll(text: &str) -> (i128, &str) {
     if end == 0 {
         return (0, text);
     }
-    // More digits than any number has: what strtoll refuses is not told apart.
+    // More digits than any number has: what strtoll refuses is not distinguished.
     let number = i128::from_str_radix(&digits[..end], radix).unwrap_or(i128::MAX);
     (if text.starts_with('-') { -number } else { number }, &digits[end..])
 }

@@ -36,7 +36,7 @@ pub fn of(plan: &ClusterPlan, node: &Node) -> Container {
         ulimits: vec![
             ("memlock", plan.memlock.map_or(-1, whole)),
             ("nofile", whole(plan.nofile)),
-            // What NVIDIA's notes on running its images ask for beside memlock.
+            // What NVIDIA's notes on running its images ask for in addition to memlock.
             ("stack", 64 << 20),
         ],
         gpus: match &node.gpus {

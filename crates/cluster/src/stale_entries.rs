@@ -46,7 +46,7 @@ pub fn stale_entry(
     }
     match &tried.name {
         // Another address is what the container had before; without any, the other engine's own knowledge
-        // shows that names are told.
+        // shows that names are announced.
         Err(name) if !name.instead.is_empty() || back.is_some_and(|back| back.name.is_ok()) => {
             Some(StaleEntry::Name(name.instead.clone()))
         }

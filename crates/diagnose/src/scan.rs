@@ -15,18 +15,18 @@ use catalog::signatures::{Role, Signature, Signatures};
 pub struct Hit {
     /// The signature.
     pub signature: &'static Signature,
-    /// Its groups that the line told: name and text.
+    /// Its groups that matched in the line: name and text.
     pub captures: Vec<(&'static str, String)>,
 }
 
 impl Hit {
-    /// Its sentence, with what the line told.
+    /// Its sentence, with the values of the line.
     pub fn message(&self) -> String {
         let template = &self.signature.message;
         message::fill(template, &|name| self.captured(name)).unwrap_or_else(|| message::general(template))
     }
 
-    /// What the line told for a group.
+    /// What a group matched in the line.
     pub fn captured(&self, name: &str) -> Option<&str> {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
     }

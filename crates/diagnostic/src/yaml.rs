@@ -1,4 +1,4 @@
-//! YAML that people write: read into a type, and what is wrong in it told with the line, its text and the
+//! YAML that people write: read into a type, and errors with the line, its text and the
 //! nearest key.
 
 use serde::de::DeserializeOwned;

@@ -164,7 +164,7 @@ fn append(
     metadata: &fs::Metadata,
 ) -> io::Result<()> {
     let kind = metadata.file_type();
-    // What runs beside the build leaves these lying; they mean nothing in an image.
+    // Programs next to the build leave these behind; they mean nothing in an image.
     if kind.is_socket() || kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
         return Ok(());
     }

@@ -28,7 +28,7 @@ pub async fn pull(
     let login =
         tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
     let credentials = login.map(|login| login.for_engine(&key));
-    // A name with a digest goes as it is: the engine takes no tag beside it.
+    // A name with a digest goes as it is: the engine takes no tag with it.
     let options = match name.contains('@') {
         true => CreateImageOptionsBuilder::default().from_image(name).build(),
         false => CreateImageOptionsBuilder::default().from_image(repo).tag(tag).build(),

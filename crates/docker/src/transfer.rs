@@ -62,7 +62,7 @@ async fn read(
         };
         bytes += piece.len() as u64;
         for slot in &mut open {
-            // One that takes no more says itself why; the others go on.
+            // One that takes no more reports why itself; the others continue.
             if let Some(sender) = slot
                 && sender.send(Ok(piece.clone())).await.is_err()
             {

@@ -157,7 +157,7 @@ fn settings(
                 Err(error) => return Fact::unknown(format!("{path}: {}", error.message())),
             },
             Reading::Absent => {}
-            // PIP_CONFIG_FILE=/dev/null is how pip is told to read no file.
+            // With PIP_CONFIG_FILE=/dev/null pip reads no file.
             Reading::Failed(_) if path == "/dev/null" => {}
             Reading::Failed(why) => return Fact::Unknown(why.clone().about(path.to_string())),
             Reading::Ran { .. } => return Fact::unknown(format!("{path}: a program's output")),

@@ -35,7 +35,7 @@ pub fn installed(host: &dyn Host, catalog: &Catalog, prefixes: &[&str]) -> Fact<
                 all.extend(more);
                 Fact::Known(all)
             }
-            // Another manager's full answer stands beside one that failed; an empty one proves nothing then.
+            // Another manager's full answer comes next to one that failed; an empty one proves nothing then.
             (Fact::Known(all), Fact::Unknown(why)) | (Fact::Unknown(why), Fact::Known(all)) => {
                 if all.is_empty() { Fact::Unknown(why) } else { Fact::Known(all) }
             }

@@ -266,7 +266,7 @@ impl Host for Live {
             Ask::Run(argv, limit) => self.outside("programs are not run", || {
                 process::run(argv, self.deadline.min(Instant::now() + limit))
             }),
-            // Nothing runs below a root, so there is no environment; that of an image stands in its
+            // Nothing runs below a root, so there is no environment; that of an image is in its
             // configuration.
             Ask::Environment if self.root.is_some() => Reading::Absent,
             Ask::Environment => environment(),

@@ -302,7 +302,7 @@ fn check(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
     }
     ValueKind::ImageName.check(name(&NAME), &request.name)?;
     ValueKind::Line.check("`description`", &request.description)?;
-    // Both stand in comments of the Dockerfile.
+    // Both appear in comments of the Dockerfile.
     ValueKind::Line.check("`request`", request.origin.iter().chain(&request.requested))?;
     ValueKind::Package.check(name(&PACKAGES), &request.packages)?;
     ValueKind::ImageName.check(name(&BASE_IMAGE), &request.base_image)?;

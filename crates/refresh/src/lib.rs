@@ -62,7 +62,7 @@ pub struct Request<'r> {
     pub today: String,
     /// The texts that are added to.
     pub texts: BTreeMap<String, String>,
-    /// Told what is asked next.
+    /// Called with what is asked next.
     pub progress: fn(&str),
     /// The images that are known.
     pub catalog: &'static Catalog,

@@ -89,7 +89,7 @@ pub(crate) fn python_from(criteria: &Criteria, choice: &Choice) -> PythonFrom {
         match &image.python {
             Some(own) if *own == python.text => return PythonFrom::Image,
             // Its torch is for a Python that nobody knows, and whose pip comes first: another one has to be
-            // put beside it.
+            // put next to it.
             None if image.torch.is_some() => return PythonFrom::Uv,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Wishes that cost another wish more than a minor release: what holds it back, and what comes without that.
+//! Requirements that cost another one more than a minor release: what holds it back, and what comes without.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) const ID: &str = "held-back";
 /// torch, which every stack has.
 const TORCH: &str = "torch";
 
-/// A part of the stack at an older release than it would have without a wish.
+/// A part of the stack at an older release than it would have without a requirement.
 #[derive(Debug)]
 struct Loss {
     part: &'static str,
@@ -26,7 +26,7 @@ struct Loss {
     without: Version,
 }
 
-/// One warning for each wish that holds others back.
+/// One warning for each requirement that holds others back.
 pub(crate) fn warnings(universe: &Universe, request: &Request, choice: &Choice) -> Vec<Warning> {
     let criteria = Criteria::from_request(universe.catalog, request);
     let old = old_parts(universe, &criteria, choice);

@@ -106,7 +106,7 @@ impl Machine {
             });
             found.push((gpu.name.clone(), called));
         }
-        // Beside a working nvidia-smi the bus counts for what the driver does not show.
+        // With a working nvidia-smi the bus counts for what the driver does not show.
         let described = facts.gpu.list.known().map_or(0, Vec::len);
         if facts.pci.gpus().count() > described {
             found.extend(facts.pci.gpus().map(|it| on_bus(facts.catalog, it)));

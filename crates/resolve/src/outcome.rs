@@ -237,16 +237,16 @@ pub struct Conflict {
     pub requirements: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,
-    /// Stacks that come by giving up as few wishes as will do, the cheapest first.
+    /// Stacks without as few of the requirements as possible, the cheapest first.
     pub nearest: Vec<Nearest>,
     /// Whether a stack may exist all the same: what was asked for is older or newer than the catalog.
     pub undecided: bool,
 }
 
-/// A stack that comes by giving up a wish, or several where one is not enough.
+/// A stack without one of the requirements, or without several where one is not enough.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Nearest {
-    /// The wish that is given up: `--torch 2.5`.
+    /// The requirement that is left out: `--torch 2.5`.
     #[serde(rename = "wish")]
     pub requirement: String,
     /// What to write instead: `--torch 2.7.1`; `null`: nothing, `change` tells what has to be done without or

@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
             let message = format!(
                 "the fabric manager {is}; existing NVLink paths remain, but link errors are not handled"
             );
-            // A start sets the paths up anew, below what runs.
+            // A start sets up the paths again, under what runs.
             let fix = Fix {
                 class: FixClass::RestartsService,
                 title: "Read why it stopped (its version must match the driver), then start it while no job \

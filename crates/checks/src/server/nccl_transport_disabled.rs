@@ -19,7 +19,7 @@ fn judge(facts: &Facts) -> Judged {
     let value =
         |name: &str| settings.iter().find(|setting| setting.name == name && !setting.value.is_empty());
     let rdma = facts.rdma.fabric().decided()?.is_some_and(|fabric| *fabric);
-    // Whether GPUs can reach each other at all; where that cannot be told, the variable is reported.
+    // Whether GPUs can reach each other at all; where that is unknown, the variable is reported.
     let (direct, geforce) = match &facts.gpu.list {
         Fact::Known(gpus) => {
             let geforce = !gpus.is_empty() && gpus.iter().all(|gpu| is_new_geforce(&gpu.name));

@@ -40,7 +40,7 @@ fn judge(facts: &Facts) -> Judged {
         bound.len(),
         gpus.len()
     );
-    // A display card of its own beside GPUs that work is a choice that people make.
+    // A display card of its own next to working GPUs is a common choice.
     let verdict =
         if nvidia { Verdict::warning(message, fix(facts)) } else { Verdict::error(message, fix(facts)) };
     Ok(bound.iter().fold(verdict, |verdict, (gpu, driver)| {

@@ -44,7 +44,7 @@ fn heard(time: Duration) -> Result<Heard, Failure> {
         let Ok((size, _)) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()) else { continue };
         let packet = &buffer[..size.min(2048)];
         // A bridge, a bond and what is below them see the same packet each. No two of them are the same: the
-        // engines encrypt each anew.
+        // engines encrypt each of them again.
         if let Some((source, destination)) = ends(packet)
             && known.insert(packet.to_vec())
         {

@@ -58,7 +58,7 @@ impl StatusReport {
         let Status { nodes, notes, runs } = found;
         let (mut changing, jobs): (Vec<_>, Vec<_>) =
             runs.into_iter().partition(|holder| holder.access == Access::Change);
-        // An attempt to join that failed is something, and has to be told.
+        // An attempt to join that failed is something to report.
         let settled = |node: &NodeStatus| {
             matches!(node.swarm, None | Some(SwarmState::None | SwarmState::Ready | SwarmState::Active))
         };

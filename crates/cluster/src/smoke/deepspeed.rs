@@ -175,7 +175,7 @@ fn report(
     judge(plan, &all, start, outcome)
 }
 
-/// Every rank has told its losses.
+/// Every rank has reported its losses.
 fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome) -> Result<(), PhaseFailed> {
     let Some(first) = all.first() else { return Ok(()) };
     let last = |one: &Said| one.last.unwrap_or(f64::NAN);

@@ -8,7 +8,7 @@ pub(super) enum Found {
     Slow(String, Option<Fix>),
     /// Does not.
     Note(String),
-    /// Leaves the run without a judgement: what could not be told and why, and what to do.
+    /// Leaves the run without a judgement: what could not be determined and why, and what to do.
     Unknown(String, Option<Fix>),
 }
 

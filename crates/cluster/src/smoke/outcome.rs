@@ -199,7 +199,7 @@ pub enum Verdict {
     Wrong,
     /// A phase failed.
     Failed,
-    /// It could not be judged: nothing wrong was found, and not everything could be told.
+    /// It could not be judged: nothing wrong was found, and not everything could be determined.
     Unknown,
 }
 

@@ -50,7 +50,7 @@ pub struct Site {
     pub infiniband: Infiniband,
 }
 
-/// Nodes on which the transport is not as it should be, and why; the first is the cause. Without a wish,
+/// Nodes on which the transport is not as it should be, and why; the first is the cause. If none is expected,
 /// InfiniBand that is there and unused is a fault too, and so are nodes that chose different networks.
 pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, String)> {
     let networks: BTreeSet<&String> = sites.iter().flat_map(|site| &site.read.networks).collect();
@@ -84,7 +84,7 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, hca: &Infiniband, several
         })
         .collect();
     let between = |wanted: &str| {
-        // Where no connection between nodes was told, the network that was chosen is what is known.
+        // Where no connection between nodes was reported, the network that was chosen is what is known.
         let chosen = several && networks.is_empty();
         networks.iter().any(|name| name.starts_with(wanted))
             || chosen && read.networks.iter().any(|name| name.starts_with(wanted))
@@ -111,7 +111,7 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, hca: &Infiniband, several
     }
 }
 
-/// NVLink within a node: NVLS runs on nothing else; P2P may be PCIe as well, and then what NCCL told of the
+/// NVLink within a node: NVLS runs on nothing else; P2P may be PCIe too, and then what NCCL printed of the
 /// ways between the GPUs decides.
 fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
     let p2p = read.connections.keys().any(|kind| matches!(kind, Connection::P2p(_)));
@@ -216,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(message(&log(name), Some(wish), &sees()), None, "{name}");
         }
-        // A network that was chosen is enough where no connection is told.
+        // A network that was chosen is enough where no connection is reported.
         assert_eq!(message(&log("roce-p2p-without-nvlink"), Some(ExpectedTransport::Ib), &sees()), None);
         for name in ["ib-two-nodes", "efa-two-nodes", "efa-p5en"] {
             assert_eq!(message(&log(name), None, &sees()), None, "{name}");
@@ -237,7 +237,7 @@ mod tests {
             explanation("socket-shm-two-nodes", ExpectedTransport::Nvlink)
                 .contains("no NVLink within the nodes")
         );
-        // P2P is PCIe as well as NVLink: without a topology it is left open, with one it is told apart.
+        // P2P is PCIe as well as NVLink: without a topology it is left open, with one it is known.
         assert!(explanation("socket-two-nodes", ExpectedTransport::Nvlink).contains(
             "unknown whether NVLink carries \
                 the data within the nodes: P2P may be PCIe"

@@ -1,4 +1,4 @@
-//! Whether an engine went away while `up` worked: then that is the cause, and what failed for it is not told
+//! Whether an engine went away while `up` worked: then that is the cause, and what failed for it is left out
 //! as if it were one.
 
 use std::time::{Duration, Instant};

@@ -172,7 +172,7 @@ fn gpus(asked: Option<&GpusRequest>, at: &At) -> Result<Gpus, Error> {
     }
 }
 
-/// Processes of a job on a node, as far as they can be told.
+/// Processes of a job on a node, as far as they are known.
 fn slots(asked: Option<u32>, gpus: &Gpus, at: &At) -> Result<u32, Error> {
     let at = at.key("slots");
     let known = match gpus {

@@ -92,7 +92,7 @@ fn target(path: &str, at: &At) -> Result<String, Error> {
 }
 
 fn nfs(share: &str, options: Option<&str>, cluster: &str, to: &str, at: &At) -> Result<Source, Error> {
-    // An IPv6 address stands in brackets, so the colon before the path is the last one that a slash follows.
+    // An IPv6 address is in brackets, so the colon before the path is the last one that a slash follows.
     let parts = share.find(":/").map(|index| (&share[..index], &share[index + 1..]));
     let at_nfs = at.key("nfs");
     let Some((server, path)) = parts else {

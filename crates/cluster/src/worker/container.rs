@@ -53,7 +53,7 @@ pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Se
     let mut output = running.output;
     tokio::spawn(async move {
         while let Some(Ok(printed)) = output.next().await {
-            // Before the first word, what the loader or the engine says instead is told by the session.
+            // Before the first word, what the loader or the engine says is in the error of the session.
             if pipe.write_all(&printed.bytes).await.is_err() {
                 return;
             }

@@ -88,7 +88,7 @@ mod tests {
         let scanner = known.scanner;
         let halves = [known.indices.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");
-        // More than are kept in mind, so that it begins anew; errors among them.
+        // More than are kept in mind, so that it begins again; errors among them.
         for number in 0..LINES + 9 {
             let line = format!("line {number}");
             assert!(!known.line(line.as_bytes()).line.is_known(), "{line}");

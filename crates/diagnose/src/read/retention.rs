@@ -206,7 +206,7 @@ impl Keeper {
 
     /// What was kept, in order.
     pub fn found(self, scanner: Scanner) -> Vec<Found> {
-        // The same line stands in it many times.
+        // The same line is in it many times.
         let mut hits: HashMap<String, Vec<Hit>> = HashMap::new();
         let mut found = |kept: Kept| {
             let text = String::from_utf8_lossy(&kept.text).into_owned();

@@ -107,7 +107,7 @@ fn exceptions(timeline: &mut Timeline, source: usize) {
     let new: Vec<Event> = new.map(event).collect();
     timeline.events.extend(new);
     timeline.events.sort_by_key(|event| (event.read, event.number));
-    // The last line of an exception that is told is no unknown line.
+    // The last line of an exception that is reported is no unknown line.
     timeline.unknown.retain(|line| line.read != source || !reported.contains(&line.number));
 }
 

@@ -72,7 +72,7 @@ pub fn exits(timeline: &Timeline) -> Vec<Exit> {
                     first: first.take().is_some_and(near),
                 });
             }
-            // An attempt after which the ranks were started anew is no end.
+            // An attempt after which the ranks were started again is no end.
             signature if signature.reports(Report::RankExit) && event.role != Role::Context => {
                 if let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) {
                     let rank = event.captured("rank").and_then(|rank| rank.parse().ok());

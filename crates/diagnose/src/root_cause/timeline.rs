@@ -303,7 +303,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
         }
     }
     for found in read.found.iter().filter(|found| found.error_like && found.hits.is_empty()) {
-        // What stands inside of a traceback is told by its last line.
+        // A traceback is reported by its last line.
         if traceback::is_ignored(&found.text)
             || covered.iter().any(|(from, to)| (*from..*to).contains(&found.number))
         {

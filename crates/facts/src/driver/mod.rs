@@ -284,7 +284,7 @@ fn version_of(name: &str) -> Option<DriverVersion> {
     version.parse::<DriverVersion>().ok().filter(|version| version.branch >= 100)
 }
 
-/// The loader's directories in its order, as far as it can be told without reading its cache:
+/// The loader's directories in its order, as far as it is known without reading its cache:
 /// `LD_LIBRARY_PATH`, what `/etc/ld.so.conf.d` names, the built-in ones, and those that driver containers
 /// use. Directories of CUDA's compat libraries are left out: those are meant to be of another version.
 fn directories(host: &dyn Host) -> Result<Vec<String>, Missing> {

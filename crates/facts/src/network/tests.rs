@@ -49,7 +49,7 @@ fn addresses_find_their_interface_or_none() {
     let local = addresses::local(FIB_TRIE);
     assert_eq!(addresses::of_interface("lo", &routes, &local), ["127.0.0.1/8"]);
     assert_eq!(addresses::of_interface("eth0", &routes, &local), ["192.0.2.2/24"]);
-    // Two interfaces in one network: which has .5 and which .6 cannot be told.
+    // Two interfaces in one network: which has .5 and which .6 is unknown.
     assert!(addresses::of_interface("ib0", &routes, &local).is_empty());
     let ipv6 = addresses::ipv6("fe8000000000000000fc00fffe000001 04 40 20 80     eth0\n");
     assert_eq!(ipv6, [("eth0".to_owned(), "fe80::fc:ff:fe00:1/64".to_owned())]);

@@ -105,7 +105,7 @@ fn no_secret_survives_in_a_question_or_an_answer() {
     for place in &places() {
         for (at, secret) in secrets.iter().enumerate() {
             let in_question = place.ask.contains("{S}");
-            // A key of several lines stands in no name; what only its name gives away needs a name, except
+            // A key of several lines is in no name; what only its name gives away needs a name, except
             // where nothing stays that is not known.
             let fits = match (secret.lines, secret.keys.is_empty()) {
                 (true, _) => !in_question && !place.text.contains("{K}") && !place.closed,

@@ -58,7 +58,7 @@ pub(super) fn at_start(text: &str, outer: Option<char>, harmless: &dyn Fn(&str) 
         return (close > 0).then(|| hidden(quote.as_str(), quote.len() + close, "")).flatten();
     }
     if let Some(found) = PREFIX.captures(text)
-        // The quote that closes what the name stands in is no value.
+        // The quote that closes what the name is in is no value.
         && !(outer.is_some() && text.chars().next() == outer)
     {
         let prefix = &found[0];

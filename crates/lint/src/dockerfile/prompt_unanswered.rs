@@ -55,7 +55,7 @@ fn fault(run: &Run) -> Option<Found> {
     let when = if of_apt { " where it changes a package" } else { "" };
     let message =
         format!("`{what}` asks for confirmation{when}; a build has no input, and the command aborts");
-    // What is not installed is removed without a question.
+    // apt does not ask about what is not installed.
     if of_apt && ["remove", "purge", "autoremove"].iter().any(|verb| what.ends_with(verb)) {
         return Some(Found::note(command.line, message, format!("Add `{option}`")));
     }
@@ -92,7 +92,7 @@ fn asks(run: &Run) -> Option<(String, bool, &'static str)> {
             (installs && !command.has("--noconfirm")).then_some((what, true, "--noconfirm"))
         }
         "pip" | "pip3" if verb == "uninstall" => {
-            // What is not there is skipped without a question.
+            // apt skips what is not there and does not ask.
             let names =
                 command.words.iter().skip(2).map(|word| word.text.to_ascii_lowercase().replace('_', "-"));
             let certain = names.into_iter().any(|name| run.state.packages.contains_key(&name));

@@ -238,7 +238,7 @@ impl Reader<'_> {
                     self.depth -= 1;
                     return Ok(Value::List(items));
                 }
-                // What stands in objects of lists has a path of its own.
+                // What is in objects of lists has a path of its own.
                 Some(_) => items.push(self.value(&format!("{path}[{}]", items.len()))?),
             }
         }

@@ -11,7 +11,7 @@ pub(crate) fn sees_one_gpu(program: &Program) -> bool {
     let base = program.name.rsplit('/').next().unwrap_or_default();
     program.scripts.iter().any(|script| {
         let own_list = script.text.lines().map(str::trim_start).filter(|line| !line.starts_with('#')).any(
-            // A list that only the running process knows is its own.
+            // A list that is known at run time only is its own.
             |line| line.contains("CUDA_VISIBLE_DEVICES=$") || line.contains("CUDA_VISIBLE_DEVICES=\"$"),
         );
         own_list

@@ -41,7 +41,7 @@ fn judge(script: &Script) -> Vec<Found> {
     let runs_docker = script.text.contains("docker run") || script.text.contains("docker create");
     let mut found = Vec::new();
     for command in all_commands(script) {
-        // The options may stand in a list of the script: its words are read as a command.
+        // The options may be in a list of the script: its words are read as a command.
         let of_docker = matches!(command.program(), "docker" | "nerdctl")
             || (runs_docker && command.program().starts_with("--"));
         if !of_docker {

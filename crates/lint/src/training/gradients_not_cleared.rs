@@ -74,7 +74,7 @@ fn judge(program: &Program) -> Vec<Found> {
         if wrapped {
             return None;
         }
-        // One that each turn makes anew has one step.
+        // One that each turn creates again has one step.
         if body.start <= optimizer.at.start && optimizer.at.end <= body.end {
             return None;
         }

@@ -1,4 +1,4 @@
-//! A rendezvous over tcp:// that is not told which rank calls.
+//! A rendezvous over tcp:// that does not know which rank calls.
 
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};

@@ -90,7 +90,7 @@ fn kind_order(kind: &RequirementKind) -> u8 {
     }
 }
 
-/// Wishes for a driver without the GPUs, together with these.
+/// Requirements on a driver without the GPUs, together with these.
 pub(super) fn with_gpus(requirements: &[Requirement], gpus: &[Requirement]) -> Option<Vec<Requirement>> {
     let has_driver =
         requirements.iter().any(|requirement| matches!(requirement.kind, RequirementKind::Driver(_)));

@@ -123,7 +123,7 @@ fn constraints<'a>(package: &'a str, refused: &[Refused<'a>]) -> Vec<(&'a str, &
     needed(ids, |ids| of(Some(ids)).len() == all).into_iter().map(|id| (package, id)).collect()
 }
 
-/// Wishes for one package that no release meets.
+/// Requirements on one package that no release meets.
 fn contradiction(universe: &Universe, criteria: &Criteria) -> Option<Reason> {
     criteria.packages.iter().find_map(|(name, requirements)| {
         let package = universe.package(name)?;

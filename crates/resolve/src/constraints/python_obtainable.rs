@@ -25,7 +25,7 @@ fn judge(criteria: &Criteria, environment: &Environment) -> Judgement {
             });
         }
         if image.torch.is_some() {
-            // Whoever asks for one and for an image with torch wants torch in it, not a second one beside it.
+            // Whoever asks for one and for an image with torch wants torch in it, not a second one.
             return match criteria.python.is_empty() {
                 true => Judgement::Unknown(Gap::Base(BaseGap::PythonOfImage)),
                 false => Judgement::Fails(Refusal::Base(BaseRefusal::PythonOfImageUnknown)),

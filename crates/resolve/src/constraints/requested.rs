@@ -101,7 +101,7 @@ fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
             return Judgement::Fails(Refusal::Base(BaseRefusal::BaseRequested));
         }
     }
-    // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
+    // A patch release (12.1.0) is only known from the image; a minor was looked at with the build.
     let (Some(cuda), Some(own)) = (&base.cuda, build.cuda_version()) else { return Judgement::Holds };
     let same_minor = series(cuda) == series(own);
     // `<=12.1` and `==12.1` mean the minor; a requirement with three numbers means what it says.

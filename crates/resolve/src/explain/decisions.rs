@@ -16,7 +16,7 @@ use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
     /// The releases of torch that are newer than the chosen one, newest first, and why none of their builds
-    /// is in the answer. Ends before the first of which that cannot be told.
+    /// is in the answer. Ends before the first of which that is unknown.
     pub(super) fn refused_releases(&self, universe: &'u Universe) -> Vec<Refused> {
         let chosen = &self.choice.environment.build.version;
         let mut newer: Vec<&'u Build> =

@@ -23,7 +23,7 @@ pub(super) struct Refused {
 }
 
 impl<'u> Explainer<'u, '_> {
-    /// Why none of the builds of a release is in the answer; `None` where that cannot be told of one of them.
+    /// Why none of the builds of a release is in the answer; `None` where that is unknown of one of them.
     pub(super) fn release(&self, universe: &'u Universe, builds: &[&'u Build]) -> Option<Refused> {
         let reasons: Vec<(&Build, Vec<Reason>)> =
             builds.iter().map(|build| (*build, self.whole_build(universe, build))).collect();

@@ -85,7 +85,7 @@ impl<'u> Explainer<'u, '_> {
         all
     }
 
-    /// Why no stack has this build, which ranks before the chosen one. Empty where that cannot be told in a
+    /// Why no stack has this build, which ranks before the chosen one. Empty where that cannot be said in a
     /// sentence.
     pub(super) fn whole_build(&self, universe: &'u Universe, build: &'u Build) -> Vec<Reason<'u>> {
         let direct = self.build(build);
@@ -155,7 +155,7 @@ fn apart_from_requirements<'u>(
     let requested = |reasons: &&Vec<Reason>| reasons.iter().all(|reason| reason.constraint != requirement);
     let chosen: Vec<&Vec<Reason>> = all.iter().filter(requested).collect();
     let mut chosen = if chosen.is_empty() { all.iter().collect() } else { chosen };
-    // What stands in the way of the best of them: a gap rather than what fails for sure.
+    // What keeps the best of them away: a gap rather than what fails for sure.
     let severity = |reasons: &Vec<Reason>| reasons.iter().map(|reason| reason.objection.severity()).max();
     let least = chosen.iter().map(|reasons| severity(reasons)).min().flatten();
     chosen.retain(|reasons| severity(reasons) == least);

@@ -175,7 +175,7 @@ impl StackOptions {
     }
 }
 
-/// The wishes in some options.
+/// The requirements in some options.
 pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parsed, ParameterError> {
     options.lengths()?;
     let mut parsed = Parsed::default();

@@ -36,7 +36,7 @@ pub struct ResolveReport {
     pub notes: Vec<String>,
     /// Why there is no stack; null where there is one.
     pub conflict: Option<ConflictEntry>,
-    /// Where there is no stack: those that come by giving up one wish, the cheapest first.
+    /// Where there is no stack: those without one of the requirements, the cheapest first.
     pub nearest: Vec<Nearest>,
 }
 

@@ -268,7 +268,7 @@ fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
 }
 
 fn warnings(text: &mut String, report: &Report, layout: Layout) {
-    // What a wish costs another is before the stack.
+    // What a requirement costs another is before the stack.
     let mut warnings = report.all_warnings().filter(|warning| warning.id != held_back::ID).peekable();
     if warnings.peek().is_some() || !report.notes.is_empty() {
         text.push('\n');

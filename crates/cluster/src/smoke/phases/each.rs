@@ -66,7 +66,7 @@ impl PhaseRunner<'_> {
 
     /// Asks all ranks; once one has failed, the others are waited for a moment only.
     async fn collect(&self, task: impl Fn(usize) -> Task) -> Collected {
-        // The ring ends by itself when it stands still; this is for a worker that is stopped altogether.
+        // The ring ends by itself when it stalls; this is for a worker that is stopped altogether.
         let deadline = self.options.stall * 4 + Duration::from_secs(60);
         let asked = self.endpoints.iter().enumerate().map(|(rank, endpoint)| {
             let asked = ask(endpoint, task(rank), deadline);
@@ -108,7 +108,7 @@ impl PhaseRunner<'_> {
 
     /// How long the other ranks have after this answer; `None` for as long as they need.
     fn grace(&self, answer: &Result<Answer, Failure>) -> Option<Duration> {
-        // Whoever broke has waited for as long as a connection may stand still; of one that is gone the
+        // Whoever broke has waited for as long as a connection may stall; of one that is gone the
         // others learn only then.
         match answer {
             Ok(Answer::Broken(_)) => Some(PEER_GRACE),

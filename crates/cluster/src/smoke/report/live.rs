@@ -62,7 +62,7 @@ impl Live {
         live
     }
 
-    /// Something was told.
+    /// Something was reported.
     pub fn step(&self, step: Event<'_>) {
         let mut rows = self.rows.borrow_mut();
         match step {

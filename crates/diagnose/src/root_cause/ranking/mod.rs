@@ -188,7 +188,7 @@ fn roots(analysis: &Analysis<'_>) -> Vec<Weighted> {
 /// So many lines without it after what a line calls a warning: it was no failure.
 const QUIET_AFTER_WARNING: u64 = 200;
 
-/// Whether what lines call warnings was overcome: in every source a process of the job ended well after the
+/// Whether the job went on after warnings: in every source a process of the job ended well after the
 /// last of them, or much was logged.
 fn went_on(timeline: &Timeline, group: &[EventId]) -> bool {
     let mut last: BTreeMap<usize, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The lines of the keys of a file in YAML, told from indentation.
+//! The lines of the keys of a file in YAML, from the indentation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
