@@ -18,6 +18,7 @@ use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
 use crate::smoke::progress::Progress;
 use crate::smoke::wrong_elements::WrongElements;
+use diagnostic::units::rate;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(40);
@@ -248,7 +249,7 @@ async fn sweep(
         results.push(measured);
     }
     let message = match results.last() {
-        Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
+        Some(last) => format!("{} busbw at {}", rate(last.bus), size(last.bytes)),
         None => "no size measured".into(),
     };
     if outcome.results.is_empty() {

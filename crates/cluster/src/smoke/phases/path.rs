@@ -8,6 +8,7 @@ use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Expected, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::rank_task::{Answer, Task};
+use diagnostic::units::rate;
 
 /// The bytes that every rank sends at first and at most to find out what the path carries, and about how many
 /// seconds that takes.
@@ -61,7 +62,7 @@ impl PhaseRunner<'_> {
             PhaseId::Path,
             start,
             Vec::new(),
-            &format!("{:.2} GB/s on the slowest link", slowest / 1e9),
+            &format!("{} on the slowest link", rate(slowest)),
         )
     }
 

@@ -8,6 +8,7 @@ use crate::smoke::outcome::{Measured, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::rank_task::{Answer, Task};
 use crate::smoke::wrong_elements::WrongElements;
+use diagnostic::units::rate;
 
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
 /// said.
@@ -41,7 +42,7 @@ impl PhaseRunner<'_> {
             self.outcome.results.push(measured);
         }
         let message = match self.outcome.results.last() {
-            Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
+            Some(last) => format!("{} busbw at {}", rate(last.bus), size(last.bytes)),
             None => "no size was requested".into(),
         };
         self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &message)
