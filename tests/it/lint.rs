@@ -667,9 +667,6 @@ fn damaged_files_break_nothing() {
 #[test]
 fn rendered_images_have_no_findings() {
     let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("images");
-    if !images.is_dir() {
-        return;
-    }
     let found: Vec<String> =
         findings(&["."], &images).iter().filter(|one| one["severity"] != "note").map(shown).collect();
     assert_eq!(found, Vec::<String>::new());

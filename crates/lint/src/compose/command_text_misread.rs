@@ -69,7 +69,7 @@ fn fault(service: &Service) -> Option<Found> {
     })
 }
 
-/// A backslash at the end of a line, outside of quotes: the blank behind it becomes part of a word.
+/// A backslash at the end of a line, outside of quotes: the space after it becomes part of a word.
 fn backslash(text: &str) -> Option<(String, String)> {
     let at = escaped_blank(text)?;
     let word = text[at + 1..].split_whitespace().next()?;
