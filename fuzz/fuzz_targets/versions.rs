@@ -6,7 +6,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     catalog::version::minor(text);
     catalog::version::compare(text, "12.4");
     catalog::cuda::sm(text);
-    catalog::torch::cuda_of(text);
+    let _ = catalog::torch::CudaBuild::parse(text);
     let _ = text.parse::<facts::driver::DriverVersion>();
     let _ = text.parse::<resolve::request::Versions>();
     resolve::marker::marker_holds(text, 12);
