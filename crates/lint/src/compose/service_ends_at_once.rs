@@ -48,10 +48,17 @@ fn ends(service: &Service) -> Option<Found> {
     if !shell || service.at(&["build"]).is_some() || service.extends_elsewhere {
         return None;
     }
+    // Of other images the entrypoint is not known, and may keep the container running.
+    let image = service.text("image").unwrap_or_default();
+    let certain = !entrypoint.is_empty() || image.starts_with("rayproject/ray");
     let (what, fix) = left_in_background(&[entrypoint, command].concat())?;
     let message = format!(
         "{what} returns at once: the first process of {} ends, and the container with it",
         service.title
     );
-    Some(Found::error(service.line_of("command"), message, fix))
+    let line = service.line_of("command");
+    Some(match certain {
+        true => Found::error(line, message, fix),
+        false => Found::warning(line, message, fix),
+    })
 }

@@ -33,6 +33,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile("FROM rayproject/ray:2.40.0\nCMD [\"ray\", \"start\", \"--head\", \"--block\"]\n"),
         dockerfile("FROM python:3.12\nCMD python -m http.server 8000 & wait\n"),
+        // Its configuration decides whether it stays in the foreground.
+        dockerfile(
+            "FROM debian:12\nRUN apt-get update && apt-get install -y nginx && echo 'daemon off;' >> \
+             /etc/nginx/nginx.conf\nCMD [\"nginx\"]\n",
+        ),
         dockerfile(
             "FROM python:3.12\nCOPY run.sh /\nENTRYPOINT [\"/run.sh\"]\nCMD [\"service\", \"ssh\", \
              \"start\"]\n",
@@ -86,9 +91,6 @@ fn background(one: &Command) -> Option<(String, String)> {
         .any(|word| word.text.starts_with('-') && word.text.contains(['D', 'd', 't', 'T', 'i']));
     if program == "sshd" && !sshd {
         return Some((fix("`sshd` without -D"), fix("Add `-D -e`")));
-    }
-    if program == "nginx" && one.words.len() == 1 {
-        return Some((fix("`nginx`"), fix("Write `nginx -g 'daemon off;'`")));
     }
     None
 }
