@@ -53,7 +53,9 @@ fn judge(script: &Script) -> Vec<Found> {
         let lost = sets.into_iter().find_map(|(name, word)| {
             let initial = commands[..at].iter().any(|one| sets_name(one, name));
             let user = behind.iter().take_while(|one| !sets_name(one, name)).find(|one| uses(one, name))?;
-            initial.then_some((name, word.line, user))
+            // A value that is read again in each turn may be meant for the turn alone.
+            let kept = word.text.contains(name.as_str()) || !word.text.contains(['$', '`']);
+            (initial && kept).then_some((name, word.line, user))
         });
         found.extend(lost.map(|(name, line, user)| {
             let message = format!(

@@ -89,6 +89,10 @@ fn judge(script: &Script) -> Vec<Found> {
         }
         let line = before.lines().count().max(1);
         let line = if before.ends_with('\n') { line + 1 } else { line };
+        // `DATASET_DIR="${DATASETS_DIR}/x"`: the environment has the other one.
+        if set.line == line {
+            return None;
+        }
         let command = script.commands.iter().rev().find(|one| one.line <= line)?;
         let path = behind.trim_start_matches(['}', '"']).starts_with('/');
         let removes = path && destroys(command, name);
