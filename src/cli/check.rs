@@ -4,11 +4,11 @@ use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::fail_on::FailOn;
 use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
 use super::settings::{self, SettingsFiles};
+use ::config::FailOn;
 use checks::CHECKS;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -135,9 +135,8 @@ impl Args {
         }
         let results = judge::judge(&chosen, &facts);
         terminal::print(&self.report(&facts, &results)?)?;
-        let strict = self.strict || settings.strict.as_ref().is_some_and(|strict| strict.value);
         let summary = Summary::of(results.iter().map(|result| &result.verdict));
-        Ok(FailOn::of(self.fail_on, &settings).exit_code(&summary, strict))
+        Ok(settings.fail_on(self.fail_on).exit_code(&summary, settings.strict(self.strict)))
     }
 
     fn facts(

@@ -92,15 +92,6 @@ impl Args {
     }
 }
 
-fn fail_on(level: FailOn) -> &'static str {
-    match level {
-        FailOn::Error => "error",
-        FailOn::Warning => "warning",
-        FailOn::Note => "note",
-        FailOn::Never => "never",
-    }
-}
-
 fn report(settings: &Settings) -> ConfigReport {
     let mut all: BTreeMap<&'static str, Vec<Setting>> = BTreeMap::new();
     let mut one = |key: &'static str, value: Option<Sourced<String>>| {
@@ -113,7 +104,7 @@ fn report(settings: &Settings) -> ConfigReport {
             line: origin.line,
         }));
     };
-    one("fail-on", settings.fail_on.as_ref().map(|set| set.as_text(|level| fail_on(*level).to_owned())));
+    one("fail-on", settings.fail_on.as_ref().map(|set| set.as_text(FailOn::to_string)));
     one("strict", settings.strict.as_ref().map(|set| set.as_text(bool::to_string)));
     one(
         "cluster-file",

@@ -1,11 +1,11 @@
 //! `envdoc lint`.
 
+use ::config::FailOn;
 use catalog::Catalog;
 use checks::CHECKS;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
@@ -192,7 +192,7 @@ impl Args {
         if unwritten > 0 {
             return Ok(Kind::File.exit_code());
         }
-        Ok(exit_code(FailOn::of(self.fail_on, &settings), Counts::of(&findings), complete))
+        Ok(exit_code(settings.fail_on(self.fail_on), Counts::of(&findings), complete))
     }
 
     /// Applies the edits of findings: what remains, and how many files could not be written.

@@ -10,7 +10,6 @@ mod completions;
 pub mod config;
 mod diagnose;
 pub mod explain;
-mod fail_on;
 mod format;
 mod headings;
 pub mod image;

@@ -31,7 +31,7 @@ pub enum ConfigErrorKind {
         /// The key of the same table that was most likely meant.
         near: Option<&'static str>,
         /// All keys of that table.
-        known: &'static [&'static str],
+        known: Vec<&'static str>,
     },
     /// A value of another type.
     #[error("{key} must be {wanted}")]
@@ -49,7 +49,7 @@ pub enum ConfigErrorKind {
         /// The value.
         value: String,
         /// What it takes.
-        allowed: &'static [&'static str],
+        allowed: Vec<String>,
     },
     /// An expectation that `--expect` rejects as well.
     #[error("expect: {0}")]

@@ -5,6 +5,7 @@
 //! Options and environment variables beat whatever is in a file: the program asks them first.
 
 mod error;
+mod fail_on;
 mod find;
 mod ignores;
 mod load;
@@ -13,9 +14,10 @@ mod read;
 mod settings;
 
 pub use error::{ConfigError, ConfigErrorKind};
+pub use fail_on::FailOn;
 pub use find::{Origins, origins};
 pub use ignores::{Ignore, Ignores};
 pub use load::load;
 pub use origin::{Origin, Sourced};
 pub use read::KEYS;
-pub use settings::{FailOn, Settings};
+pub use settings::Settings;

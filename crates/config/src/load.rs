@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use diagnostic::Position;
 use host::file;
 
 use crate::error::{ConfigError, ConfigErrorKind};
@@ -27,7 +28,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Settings, ConfigError> {
     let document = toml::de::DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let why = error.message().to_owned();
-        ConfigError::at(path, read::line(text, at), ConfigErrorKind::Syntax(why))
+        ConfigError::at(path, Position::of(text, at).line, ConfigErrorKind::Syntax(why))
     })?;
     let mut settings = read::settings(&read::Source { path, text }, document.get_ref(), is_pyproject(path))?;
     settings.files.push(path.to_owned());

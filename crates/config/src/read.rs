@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
+use diagnostic::Position;
 use diagnostic::suggest::nearest;
 use globset::Glob;
 use jiff::civil::Date;
@@ -9,9 +11,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{ConfigError, ConfigErrorKind as Kind};
+use crate::fail_on::FailOn;
 use crate::ignores::{Ignore, Ignores};
 use crate::origin::{Origin, Sourced};
-use crate::settings::{FailOn, Settings};
+use crate::settings::Settings;
 
 /// The keys of a settings file and what each is for.
 pub const KEYS: &[(&str, &str)] = &[
@@ -25,10 +28,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("registry", "registry that pipelines push images to"),
 ];
 
-const TOP: &[&str] =
-    &["fail-on", "strict", "expect", "ignore", "cluster-file", "pip-index", "apt-mirror", "registry"];
 const IGNORE: &[&str] = &["id", "reason", "until", "files"];
-const FAIL_ON: &[&str] = &["error", "warning", "note", "never"];
 
 type Table<'t> = DeTable<'t>;
 type Value<'t> = Spanned<DeValue<'t>>;
@@ -39,14 +39,9 @@ pub(crate) struct Source<'s> {
     pub(crate) text: &'s str,
 }
 
-/// The line of so many bytes, from 1.
-pub(crate) fn line(text: &str, byte: usize) -> usize {
-    text.bytes().take(byte).filter(|&byte| byte == b'\n').count() + 1
-}
-
 impl Source<'_> {
     fn error<T>(&self, at: usize, kind: Kind) -> Result<T, ConfigError> {
-        Err(ConfigError::at(self.path, line(self.text, at), kind))
+        Err(ConfigError::at(self.path, self.line(at), kind))
     }
 
     fn wrong_type<T>(&self, at: usize, key: &str, wanted: &'static str) -> Result<T, ConfigError> {
@@ -58,23 +53,22 @@ impl Source<'_> {
     }
 
     fn origin(&self, at: usize) -> Origin {
-        Origin { file: self.path.to_owned(), line: line(self.text, at) }
+        Origin { file: self.path.to_owned(), line: self.line(at) }
+    }
+
+    fn line(&self, byte: usize) -> usize {
+        Position::of(self.text, byte).line
     }
 
     /// # Errors
     /// A key of the table that is not among those.
-    fn only_known(
-        &self,
-        table: &Table,
-        parents: &str,
-        known: &'static [&'static str],
-    ) -> Result<(), ConfigError> {
+    fn only_known(&self, table: &Table, parents: &str, known: &[&'static str]) -> Result<(), ConfigError> {
         let unknown = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown else { return Ok(()) };
         let near = nearest(key.get_ref(), known.iter().copied());
         self.error(
             key.span().start,
-            Kind::UnknownKey { key: format!("{parents}{}", key.get_ref()), near, known },
+            Kind::UnknownKey { key: format!("{parents}{}", key.get_ref()), near, known: known.to_vec() },
         )
     }
 
@@ -110,7 +104,8 @@ fn as_table<'v, 't>(value: &'v DeValue<'t>) -> Option<&'v Table<'t>> {
 }
 
 fn table(source: &Source, table: &Table) -> Result<Settings, ConfigError> {
-    source.only_known(table, "", TOP)?;
+    let known: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+    source.only_known(table, "", &known)?;
     let text = |key: &str| table.get(key).map(|value| source.text(key, value)).transpose();
     let mut settings = Settings {
         pip_index: text("pip-index")?,
@@ -145,17 +140,13 @@ fn fail_on(
     source: &Source,
     Sourced { value, origin }: Sourced<String>,
 ) -> Result<Sourced<FailOn>, ConfigError> {
-    let level = match value.as_str() {
-        "error" => FailOn::Error,
-        "warning" => FailOn::Warning,
-        "note" => FailOn::Note,
-        "never" => FailOn::Never,
-        _ => {
-            let kind = Kind::Value { key: "fail-on".to_owned(), value, allowed: FAIL_ON };
-            return Err(ConfigError::at(source.path, origin.line, kind));
+    match FailOn::from_str(&value, false) {
+        Ok(level) => Ok(Sourced { value: level, origin }),
+        Err(_) => {
+            let kind = Kind::Value { key: "fail-on".to_owned(), value, allowed: FailOn::words() };
+            Err(ConfigError::at(source.path, origin.line, kind))
         }
-    };
-    Ok(Sourced { value: level, origin })
+    }
 }
 
 /// `expect = {gpus = 8, driver = ">=550"}`, each as `--expect` takes it.

@@ -4,18 +4,9 @@ use std::path::PathBuf;
 
 use facts::Expected;
 
+use crate::fail_on::FailOn;
 use crate::ignores::Ignores;
 use crate::origin::Sourced;
-
-/// `fail-on`, with the words of the option `--fail-on`.
-#[expect(missing_docs, reason = "the names say it")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailOn {
-    Error,
-    Warning,
-    Note,
-    Never,
-}
 
 /// The settings of a run.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +32,16 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What the option says, else the files, else errors only.
+    pub fn fail_on(&self, option: Option<FailOn>) -> FailOn {
+        option.or(self.fail_on.as_ref().map(|set| set.value)).unwrap_or(FailOn::Error)
+    }
+
+    /// Whether the option or the files ask for exit code 3 where checks could not run.
+    pub fn strict(&self, option: bool) -> bool {
+        option || self.strict.as_ref().is_some_and(|set| set.value)
+    }
+
     /// What the machine should have, without what the command line says.
     pub fn expected(&self) -> Expected {
         let mut expected = Expected::default();

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Reaching;
-use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
 use crate::cli::settings::{self, SettingsFiles};
 use ::cluster::check::{self, Access, Inspection, Missing, NodeResults, Options};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
+use ::config::FailOn;
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
 use diagnostic::error::{Error, Kind};
@@ -117,9 +117,8 @@ impl Args {
         let json = || json::text(&report::json(&inspection, &results));
         let text = self.format.write(|| report::report(&inspection, &results), text, json)?;
         terminal::print(&text)?;
-        let strict = self.strict || settings.strict.as_ref().is_some_and(|strict| strict.value);
         let summary = report::summary(&inspection, &results);
-        let code = FailOn::of(self.fail_on, &settings).exit_code(&summary, strict);
+        let code = settings.fail_on(self.fail_on).exit_code(&summary, settings.strict(self.strict));
         Ok(if code == 0 && inspection.incomplete() { 3 } else { code })
     }
 

@@ -60,15 +60,26 @@ fn builds(timeline: &mut Timeline, source: usize) {
 /// An event derived from a traceback, with one capture.
 fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, reported: &str) -> Event {
     let message = message::fill(signature.message, &|name| (name == group).then_some(reported));
+    let captures = vec![(group, reported.to_owned())];
+    event(raised, signature, captures, message.unwrap_or_default(), signature.role)
+}
+
+fn event(
+    raised: &Raised,
+    signature: &'static Signature,
+    captures: Vec<(&'static str, String)>,
+    message: String,
+    role: Role,
+) -> Event {
     Event {
         read: raised.read,
         number: raised.number,
         text: raised.text.clone(),
         prefix: raised.prefix.clone(),
         signature,
-        captures: vec![(group, reported.to_owned())],
-        message: message.unwrap_or_default(),
-        role: signature.role,
+        captures,
+        message,
+        role,
         xid: None,
         recorded: None,
     }
@@ -99,12 +110,12 @@ fn exceptions(timeline: &mut Timeline, source: usize) {
     };
     let passed_on = timeline.raised.iter().filter(|raised| raised.read == source && raised.passes_on());
     let reported: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
-    let event = |raised: &Raised| match (raised.hidden_module(), shadowed) {
+    let of = |raised: &Raised| match (raised.hidden_module(), shadowed) {
         (Some(module), Some(shadowed)) => derived(raised, shadowed, "module", module),
         _ => exception(raised, signature),
     };
     let new = here.iter().copied().filter(|raised| !explained(raised) && !repeated(raised));
-    let new: Vec<Event> = new.map(event).collect();
+    let new: Vec<Event> = new.map(of).collect();
     timeline.events.extend(new);
     timeline.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is reported is no unknown line.
@@ -113,16 +124,6 @@ fn exceptions(timeline: &mut Timeline, source: usize) {
 
 /// An event for an exception of the program.
 fn exception(raised: &Raised, signature: &'static Signature) -> Event {
-    Event {
-        read: raised.read,
-        number: raised.number,
-        text: raised.text.clone(),
-        prefix: raised.prefix.clone(),
-        signature,
-        captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
-        message: raised.sentence(),
-        role: Role::Root,
-        xid: None,
-        recorded: None,
-    }
+    let captures = vec![("exception", raised.name.clone()), ("message", raised.message.clone())];
+    event(raised, signature, captures, raised.sentence(), Role::Root)
 }

@@ -14,8 +14,9 @@ use crate::secret_names::{are_secrets, is_secret};
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?:\x1b\[[0-9;]*m|\\u00[0-9A-Fa-f]{2})?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)",
-        // A quote may be written for HTML, JSON or an address: `&quot;name&quot;:`.
-        r#"((?:\x1b\[[0-9;]*m)*(?:&quot;|&#0?3[49];|\\+u002[27]|%2[27]|\\*["'`])?\]?[ \t]*"#,
+        r"((?:\x1b\[[0-9;]*m)*(?:",
+        values::encoded_quote!(),
+        r#"|\\*["'`])?\]?[ \t]*"#,
         r"(?::=|=>|->|→|={1,3}|!=|[:：]|%3[ADad])[ \t\u{a0}]*",
         // `password {`, `Secret("`: a block, and a function.
         r#"|\\*["']?[ \t]?(?:\x7b)|\()"#,
@@ -190,8 +191,7 @@ fn elements(text: &str) -> String {
     out + &text[done..]
 }
 
-/// What stands behind the word "password" and is none: a sentence, a list, the name of something else
-/// (`password enc='0'`).
+/// A sentence, a list or another setting (`password enc='0'`) behind the word "password".
 fn is_no_password(value: &str) -> bool {
     let setting = value.contains('=') && !value.ends_with('=') && value.starts_with(char::is_alphabetic);
     is_prose(value) || value.starts_with(['{', '(', '[']) || setting

@@ -18,8 +18,14 @@ static PREFIX: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 /// A quote as HTML, JSON within JSON and addresses write it.
-static ENCODED_QUOTE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:&quot;|&#0?3[49];|\\+u002[27]|%2[27])"));
+macro_rules! encoded_quote {
+    () => {
+        r"&quot;|&#0?3[49];|\\+u002[27]|%2[27]"
+    };
+}
+pub(super) use encoded_quote;
+/// One at the start of a value.
+static ENCODED_QUOTE: LazyLock<Regex> = LazyLock::new(|| pattern(concat!("^(?:", encoded_quote!(), ")")));
 /// The name, the sign and the value of another setting: `,retries=3`. Base64 ends with `=`.
 static OTHER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^["']?[A-Za-z_][\w.-]{0,40}["']?(?:\s?=[^=\s]|\s?:\s?[^:\s])"#));

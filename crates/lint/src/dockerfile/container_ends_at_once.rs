@@ -49,12 +49,14 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// Commands that keep the first process running, or make another program the first one.
+const WAITS: &[&str] = &["wait", "sleep", "tail", "exec"];
+
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let commands = started(file);
     // With an ENTRYPOINT in shell form CMD has no effect, and `&` ends an own command.
     let Some(last) = commands.last() else { return Vec::new() };
-    let shells = ["wait", "sleep", "tail", "exec"];
-    let waits = commands.iter().any(|one| shells.contains(&one.program()));
+    let waits = commands.iter().any(|one| WAITS.contains(&one.program()));
     let Some((what, fix)) = background(last).filter(|_| !waits) else { return Vec::new() };
     let own = command(file).or_else(|| entrypoint(file)).map_or(last.line, |one| one.line);
     let line = if last.line == 0 { own } else { last.line };
@@ -110,7 +112,6 @@ pub(crate) fn left_in_background(words: &[String]) -> Option<(String, String)> {
             vec![Command { words, line: 1, certain: true, ..Command::default() }]
         }
     };
-    let waits = ["wait", "sleep", "tail", "exec"];
-    let waits = commands.iter().any(|one| waits.contains(&one.program()) || one.loops > 0);
+    let waits = commands.iter().any(|one| WAITS.contains(&one.program()) || one.loops > 0);
     background(commands.last().filter(|_| !waits)?)
 }

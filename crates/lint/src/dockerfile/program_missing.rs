@@ -29,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
-        // The default only stands in for an image that has it.
+        // The build is usually given another image, which has it.
         dockerfile(
             "ARG BASE=ubuntu:24.04\nARG BUILDER=${BASE}\nFROM ${BUILDER} AS build\nRUN make\nFROM ${BASE}\n",
         ),
@@ -164,8 +164,8 @@ pub(crate) fn missing_in_check(file: &Dockerfile, check: &str) -> Option<(&'stat
     missing(stage, end, &commands[at]).filter(|_| !fallback)
 }
 
-/// Whether the base of a stage is an ARG whose default is another ARG: it only stands in for the image that
-/// the stage is built with.
+/// Whether the base of a stage is an ARG whose default is another ARG: a build usually names another image
+/// than that default.
 fn has_stand_in(file: &Dockerfile, stage: &Stage) -> bool {
     let instructions = &file.instructions;
     let Some(from) = instructions.iter().find(|one| one.keyword == "FROM" && one.line == stage.line) else {

@@ -43,7 +43,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
         let any = containers.iter().any(has_device) || !list(pod.spec, "resourceClaims").is_empty();
         let mut found: Vec<Found> = containers.iter().filter_map(bypassed).collect();
         found.extend(containers.iter().filter_map(out_of_range));
-        if !any && !file.kustomized {
+        if !any && !pod.document.kustomized {
             let own = containers.iter().filter(|one| !one.init);
             found.extend(own.filter_map(|one| missing(file.catalog, one)));
         }

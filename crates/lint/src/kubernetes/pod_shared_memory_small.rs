@@ -40,13 +40,13 @@ fn judge(file: &Manifest) -> Vec<Found> {
     let of_pod = |pod: &Pod| -> Vec<Found> {
         let containers = pod.containers();
         let own = containers.iter().filter(|one| !one.init);
-        own.filter_map(|one| lacking(file, one).or_else(|| over_limit(pod, one))).collect()
+        own.filter_map(|one| lacking(one).or_else(|| over_limit(pod, one))).collect()
     };
     file.pods().iter().flat_map(of_pod).collect()
 }
 
-fn lacking(file: &Manifest, container: &Container) -> Option<Found> {
-    if file.kustomized || has_shared_memory(container) {
+fn lacking(container: &Container) -> Option<Found> {
+    if container.pod.document.kustomized || has_shared_memory(container) {
         return None;
     }
     let command = container.words().join(" ");

@@ -27,8 +27,6 @@ pub(crate) struct Manifest {
     pub others: Vec<Document>,
     /// Whether its name says that it is a template of pods, which a program completes: Spark does.
     pub template: bool,
-    /// Whether a kustomization builds from it: a patch of an overlay may add what it lacks.
-    pub kustomized: bool,
     /// Its name, and the files that it names, where it is a kustomization.
     pub name: String,
     pub parts: Vec<Over>,
@@ -44,7 +42,7 @@ pub(crate) struct Document {
     pub value: Value,
     /// The line on which it begins, from 1.
     pub first: usize,
-    /// Whether a kustomization builds it, and may add labels and selectors.
+    /// Whether a kustomization builds it, and may add labels and selectors; a patch may add what it lacks.
     pub kustomized: bool,
     lines: YamlLines,
     source: String,
@@ -80,10 +78,9 @@ impl Manifest {
             true => file.over.clone(),
             false => Vec::new(),
         };
-        let role = role(&file.name, &file.over);
-        let (name, kustomized) = (file.name.clone(), role.is_some());
-        let mut manifest = Manifest { others, template, kustomized, name, parts, ..read(&file.text) };
-        match role {
+        let name = file.name.clone();
+        let mut manifest = Manifest { others, template, name, parts, ..read(&file.text) };
+        match role(&file.name, &file.over) {
             Some(Role::Patch) => manifest.documents.clear(),
             Some(Role::Resource) => manifest.documents.iter_mut().for_each(|one| one.kustomized = true),
             None => {}
@@ -100,7 +97,6 @@ impl Manifest {
             documents,
             others,
             template: false,
-            kustomized: false,
             name: String::new(),
             parts: Vec::new(),
         };

@@ -1,12 +1,11 @@
-//! `--fail-on`: which findings make the exit code 1.
+//! `--fail-on` and `fail-on`: which findings make the exit code 1.
 
-use ::config::Settings;
 use clap::ValueEnum;
-
 use diagnostic::report::Summary;
 
+#[expect(missing_docs, reason = "a comment would be the help of the option")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum FailOn {
+pub enum FailOn {
     /// Errors only.
     Error,
     /// Errors and warnings.
@@ -18,18 +17,13 @@ pub(super) enum FailOn {
 }
 
 impl FailOn {
-    /// What an option says, else the settings, else errors only.
-    pub(super) fn of(option: Option<FailOn>, settings: &Settings) -> FailOn {
-        option.unwrap_or_else(|| match settings.fail_on.as_ref().map(|setting| setting.value) {
-            None | Some(::config::FailOn::Error) => FailOn::Error,
-            Some(::config::FailOn::Warning) => FailOn::Warning,
-            Some(::config::FailOn::Note) => FailOn::Note,
-            Some(::config::FailOn::Never) => FailOn::Never,
-        })
+    /// The words that it is written as.
+    pub fn words() -> Vec<String> {
+        FailOn::value_variants().iter().map(ToString::to_string).collect()
     }
 
     /// Whether some of so many findings are such.
-    pub(super) fn any(self, errors: usize, warnings: usize, notes: usize) -> bool {
+    pub fn any(self, errors: usize, warnings: usize, notes: usize) -> bool {
         let findings = match self {
             FailOn::Error => errors,
             FailOn::Warning => errors + warnings,
@@ -40,11 +34,18 @@ impl FailOn {
     }
 
     /// 1 for such a finding; with `strict` 3 for unknown results without one; else 0.
-    pub(super) fn exit_code(self, summary: &Summary, strict: bool) -> u8 {
+    pub fn exit_code(self, summary: &Summary, strict: bool) -> u8 {
         match self.any(summary.error, summary.warning, summary.note) {
             true => 1,
             false if strict && summary.unknown > 0 => 3,
             false => 0,
         }
+    }
+}
+
+/// As it is written: `warning`.
+impl std::fmt::Display for FailOn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
     }
 }
