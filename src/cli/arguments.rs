@@ -26,15 +26,17 @@ fn with_short_help(command: Command, path: &str) -> Command {
         let path = format!("{path} {}", inner.get_name());
         with_short_help(inner, &path)
     });
+    // clap passes a disabled help flag on to the subcommands, so each command has a flag of its own.
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
+    let long = "Print help (see a summary with '-h')";
+    let command = command.disable_help_flag(true);
     if !command.get_arguments().any(Arg::is_hide_short_help_set) {
-        return command;
+        return command.arg(help.help("Print help (see more with '--help')").long_help(long));
     }
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    // That last line takes the place of the line that clap writes for -h.
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide_short_help(true);
+    // The last line takes the place of the flag's own line in -h.
     command
-        .disable_help_flag(true)
-        .arg(help.help("Print help (see a summary with '-h')"))
+        .arg(help.help(long).hide_short_help(true))
         .after_help(format!("{examples}\n\nAll options: {path} --help"))
         .after_long_help(examples)
 }
@@ -107,6 +109,17 @@ mod tests {
         add("envdoc", &root, &mut all);
         all.retain(|(path, command)| command.get_name() != "help" && !path.contains(" help "));
         all
+    }
+
+    #[test]
+    fn every_command_has_both_forms_of_help() {
+        for (path, _) in commands() {
+            for flag in ["-h", "--help"] {
+                let line: Vec<&str> = path.split(' ').skip(1).chain([flag]).collect();
+                let error = parse_line(&line).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{path} {flag}: {error}");
+            }
+        }
     }
 
     #[test]

@@ -35,6 +35,33 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// What it is called, for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Owner::Build => "programs that are built against NCCL",
+            Owner::Cuda => "CUDA",
+            Owner::Deepspeed => "DeepSpeed",
+            Owner::Gloo => "Gloo",
+            Owner::Huggingface => "Hugging Face libraries",
+            Owner::Libfabric => "libfabric",
+            Owner::Linux => "the dynamic loader",
+            Owner::Nccl => "NCCL",
+            Owner::Network => "HTTP clients",
+            Owner::NvidiaContainerToolkit => "the NVIDIA container toolkit",
+            Owner::Nvshmem => "NVSHMEM",
+            Owner::Openmp => "OpenMP",
+            Owner::Openmpi => "Open MPI",
+            Owner::Pip => "pip",
+            Owner::Pmix => "PMIx",
+            Owner::Pytorch => "PyTorch",
+            Owner::RdmaCore => "rdma-core",
+            Owner::Tensorpipe => "TensorPipe",
+            Owner::Triton => "Triton",
+            Owner::Ucx => "UCX",
+            Owner::Nobody => "no program",
+        }
+    }
+
     /// The name in messages of those whose releases are compared with a row.
     pub fn name(self) -> Option<&'static str> {
         match self {

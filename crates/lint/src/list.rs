@@ -88,6 +88,7 @@ pub const RULES: &[&Rule] = &[
     &server_on_loopback::RULE,
     &healthcheck_port_differs::RULE,
     &program_missing::RULE,
+    &python_missing::RULE,
     &command_not_json::RULE,
     &run_failure_ignored::RULE,
     &shared_library_missing::RULE,

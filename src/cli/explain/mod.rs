@@ -27,6 +27,7 @@ use resolve::universe::Universe;
 /// - names with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `cu121`, `numpy 1.26.4`,
 ///   `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`,
 ///   `ubuntu22.04`, `nvidia/cuda:12.1-base`
+/// - environment variables: `NCCL_SOCKET_IFNAME`
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub struct Args {
@@ -89,7 +90,11 @@ impl Args {
                 .chain(lookup::names(universe))
         };
         let branch = lookup::driver_branch(universe, &id);
-        let near = || nearest(&id, names()).or_else(|| nearest(name, names()));
+        let variable = || {
+            let form = text.contains('_') && !text.contains(|letter: char| letter.is_ascii_lowercase());
+            form.then(|| catalog.variables().nearest(text)).flatten().map(|row| row.name.as_str())
+        };
+        let near = || variable().or_else(|| nearest(&id, names())).or_else(|| nearest(name, names()));
         let error = error.did_you_mean(branch.as_deref().or_else(near));
         Err(error
             .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts"))

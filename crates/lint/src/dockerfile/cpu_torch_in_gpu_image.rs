@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
              python3-pip\nRUN pip3 install torch==2.3.1 --index-url https://download.pytorch.org/whl/cpu\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip3 install torch==2.3.1+cpu -f \
+            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.3.1+cpu -f \
              https://download.pytorch.org/whl/torch_stable.html\n",
         ),
         dockerfile(
@@ -28,7 +29,8 @@ pub(crate) const RULE: Rule = Rule {
              --torch-backend=cpu torch\n",
         ),
         dockerfile(
-            "FROM --platform=linux/arm64 nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip3 install \
+            "FROM --platform=linux/arm64 nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install \
              torch==2.5.1\n",
         ),
     ],
@@ -38,21 +40,26 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile(
             "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04 AS tools\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
              RUN pip3 install torch --index-url https://download.pytorch.org/whl/cpu\n\
              FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
              RUN pip3 install torch --index-url https://download.pytorch.org/whl/cu121\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip3 install torch --index-url \
+            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch --index-url \
              https://download.pytorch.org/whl/cpu\nRUN pip3 install --force-reinstall torch --index-url \
              https://download.pytorch.org/whl/cu121\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip3 install torch --index-url \
+            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch --index-url \
              https://download.pytorch.org/whl/cpu --extra-index-url https://download.pytorch.org/whl/cu121\n",
         ),
         dockerfile(
-            "FROM --platform=linux/arm64 nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip3 install \
+            "FROM --platform=linux/arm64 nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install \
              torch==2.5.1 --index-url https://download.pytorch.org/whl/cu124\n",
         ),
     ],

@@ -24,7 +24,9 @@ pub(crate) const RULE: Rule = Rule {
              cuda-cudart-dev-11-8\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install --no-cache-dir cupy-cuda11x\n",
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip install --no-cache-dir cupy-cuda11x\n",
         ),
     ],
     silent: &[
@@ -36,7 +38,11 @@ pub(crate) const RULE: Rule = Rule {
             "FROM nvidia/cuda:12.6.3-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
              libnccl2=2.21.5-1+cuda12.4\n",
         ),
-        dockerfile("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install --no-cache-dir cupy-cuda12x\n"),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip install --no-cache-dir cupy-cuda12x\n",
+        ),
         dockerfile(
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y libnccl2=2.18.3-1+cuda12.1\n",
         ),

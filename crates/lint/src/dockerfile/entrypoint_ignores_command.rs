@@ -14,12 +14,12 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM ubuntu:24.04\nENTRYPOINT torchrun --standalone train.py\nCMD [\"--epochs\", \"2\"]\n",
         ),
-        dockerfile("FROM ubuntu:24.04\nCMD --epochs 2\nENTRYPOINT exec python train.py\n"),
+        dockerfile("FROM python:3.12\nCMD --epochs 2\nENTRYPOINT exec python train.py\n"),
     ],
     silent: &[
         dockerfile("FROM ubuntu:24.04\nENTRYPOINT [\"torchrun\", \"train.py\"]\nCMD [\"--epochs\", \"2\"]\n"),
         dockerfile("FROM ubuntu:24.04\nENTRYPOINT torchrun --standalone train.py\n"),
-        dockerfile("FROM ubuntu:24.04\nENTRYPOINT exec python train.py \"$0\" \"$@\"\nCMD [\"--epochs\"]\n"),
+        dockerfile("FROM python:3.12\nENTRYPOINT exec python train.py \"$0\" \"$@\"\nCMD [\"--epochs\"]\n"),
         dockerfile("FROM ubuntu:24.04\nENTRYPOINT serve\nCMD []\n"),
         dockerfile("FROM ubuntu:24.04 AS a\nCMD [\"x\"]\nFROM ubuntu:24.04\nENTRYPOINT serve\n"),
         dockerfile("FROM ubuntu:24.04\nSHELL [\"pwsh\", \"-c\"]\nENTRYPOINT serve\nCMD [\"x\"]\n"),

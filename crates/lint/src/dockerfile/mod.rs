@@ -75,6 +75,7 @@ pub(crate) mod project_environment_unused;
 pub(crate) mod project_needs_other_python;
 pub(crate) mod prompt_unanswered;
 pub(crate) mod python_built_from_source;
+pub(crate) mod python_missing;
 pub(crate) mod python_not_in_archive;
 pub(crate) mod recursive_chown;
 pub(crate) mod root_home_unreachable;

@@ -54,7 +54,8 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN make && cmake -DGGML_CUDA=OFF .\n"),
         dockerfile("FROM example/base:1\nRUN pip install deepspeed\n"),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN pip wheel deepspeed\n\
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip wheel deepspeed\n\
              FROM python:3.12-slim\nCOPY --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile(

@@ -18,7 +18,9 @@ pub(crate) const RULE: Rule = Rule {
              RUN useradd --create-home app\nUSER app\nCMD [\"uvicorn\", \"serve:app\"]\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN python3 -m venv /root/venv\nUSER 1000:1000\n\
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-venv\n\
+             RUN python3 -m venv /root/venv\nUSER 1000:1000\n\
              CMD [\"/root/venv/bin/python\", \"serve.py\"]\n",
         ),
         dockerfile(

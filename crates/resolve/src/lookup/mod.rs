@@ -1,6 +1,6 @@
 //! Looks a name up in the catalog: whether it exists, what it is, and its alternatives:
 //! `torch==2.6.0+cu121`, `cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`,
-//! `nvidia/cuda:12.1-base`, the id of a constraint.
+//! `nvidia/cuda:12.1-base`, `NCCL_SOCKET_IFNAME`, the id of a constraint.
 
 mod asked;
 mod cpu_build;
@@ -12,6 +12,7 @@ mod nccl;
 mod package;
 mod python;
 mod torch;
+mod variable;
 mod why;
 
 pub use asked::{Answer, NotInCatalog, Together, asked};
@@ -78,6 +79,9 @@ pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
         let mut explanation = Explanation::new(constraint.id, summary);
         explanation.sources(constraint.sources.iter().copied());
         return Some(explanation);
+    }
+    if let Some(variable) = universe.catalog.variable(&text.to_ascii_uppercase()) {
+        return Some(variable::explain(variable));
     }
     if image::is_reference(text) {
         return Some(image::explain(universe, text));

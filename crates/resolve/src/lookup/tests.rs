@@ -49,6 +49,25 @@ fn explains_names_and_versions_that_exist() {
 }
 
 #[test]
+fn explains_environment_variables() {
+    let rows = |text: &str| explain(text).rows;
+    let value = |rows: &[(String, String)], label: &str| {
+        rows.iter().find(|(one, _)| one == label).map(|(_, text)| text.clone())
+    };
+    let connections = rows("cuda_device_max_connections");
+    assert_eq!(value(&connections, "allowed").as_deref(), Some("1..32"));
+    assert_eq!(value(&connections, "default").as_deref(), Some("8"));
+    assert!(summary("NCCL_TIMEOUT").starts_with("No release of any known program reads this variable"));
+    let renamed = summary("NCCL_ASYNC_ERROR_HANDLING");
+    assert!(renamed.contains("use TORCH_NCCL_ASYNC_ERROR_HANDLING instead"), "{renamed}");
+    for row in universe().catalog.variables().all() {
+        let explanation = explain(&row.name);
+        assert_eq!(explanation.title, row.name);
+        assert!(!explanation.sources.is_empty() && !explanation.summary.contains(".."), "{explanation:?}");
+    }
+}
+
+#[test]
 fn sources_are_shown_whole() {
     let (gpus, shown) = (universe().catalog.gpus(), explain("h100").sources);
     let is_h100 = |gpu: &&catalog::gpus::Gpu| gpu.aliases.iter().any(|alias| alias == "h100");
