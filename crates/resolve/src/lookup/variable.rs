@@ -34,7 +34,11 @@ pub(super) fn explain(variable: &Variable) -> Explanation {
     let options: Vec<&str> = variable.options.iter().map(|option| option.name.as_str()).collect();
     explanation.row("options", options.join(", "));
     explanation.row("default", variable.default.as_deref().unwrap_or_default());
-    let releases = match (&variable.since, &variable.last_seen) {
+    let since = variable.since.as_deref().map(|since| match since.strip_prefix("<=") {
+        Some(release) => format!("{release} or older"),
+        None => since.to_owned(),
+    });
+    let releases = match (&since, &variable.last_seen) {
         (Some(since), Some(last)) => format!("{owner} {since} to {last}, the newest that was looked at"),
         (Some(since), None) => format!("{owner} {since} or newer"),
         (None, Some(last)) => format!("seen in {owner} {last}"),
