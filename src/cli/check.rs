@@ -1,5 +1,6 @@
 //! `envdoc check`.
 
+use super::output::Output;
 use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -103,6 +104,9 @@ pub(super) struct Args {
     /// Show the evidence, and the checks that passed or do not apply.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

@@ -1,5 +1,6 @@
 //! `envdoc checks`.
 
+use super::output::Output;
 use clap::ValueEnum;
 
 use crate::cli::explain::text as explain;
@@ -14,6 +15,9 @@ pub(super) struct Args {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

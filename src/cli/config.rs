@@ -1,5 +1,6 @@
 //! `envdoc config`.
 
+use super::output::Output;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -28,6 +29,9 @@ pub(super) struct Args {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

@@ -1,5 +1,6 @@
 //! `envdoc diagnose`.
 
+use super::output::Output;
 use catalog::Catalog;
 use checks::CHECKS;
 use std::path::PathBuf;
@@ -61,6 +62,9 @@ pub(super) struct Args {
     /// Show all details of every cause, and lines that only resemble errors.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const CONFIRMATION: &str = "Confirmation";
@@ -75,6 +79,12 @@ Examples:
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.follow {
+            if self.output.is_given() {
+                return Err(Error::new(
+                    Kind::Usage,
+                    "--follow prints as the log grows; it takes no --output",
+                ));
+            }
             return self.follow(catalog, interrupts);
         }
         let facts = self.facts(catalog, interrupts)?;

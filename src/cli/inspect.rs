@@ -1,5 +1,6 @@
 //! `envdoc inspect`.
 
+use super::output::Output;
 use catalog::Catalog;
 use checks::CHECKS;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,9 @@ pub(super) struct Args {
     /// Show all layers, variables and labels.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

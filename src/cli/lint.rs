@@ -1,5 +1,6 @@
 //! `envdoc lint`.
 
+use super::output::Output;
 use ::config::FailOn;
 use catalog::Catalog;
 use checks::CHECKS;
@@ -132,6 +133,9 @@ pub(super) struct Args {
     /// Report format.
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const INPUT: &str = "Input";

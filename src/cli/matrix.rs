@@ -1,5 +1,6 @@
 //! `envdoc matrix`.
 
+use super::output::Output;
 use catalog::Catalog;
 use clap::ValueEnum;
 
@@ -21,6 +22,9 @@ pub(super) struct Args {
     /// Table format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

@@ -19,6 +19,7 @@ mod lint;
 mod logs;
 mod man;
 mod matrix;
+mod output;
 mod render;
 mod resolve;
 mod settings;
@@ -65,6 +66,9 @@ pub struct Cli {
 
     #[command(flatten)]
     settings: settings::SettingsFiles,
+
+    #[command(flatten)]
+    screen: output::Screen,
 
     #[command(subcommand)]
     command: Option<Command>,
@@ -138,6 +142,7 @@ impl Cli {
 
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
+        self.screen.apply();
         let catalog = open_catalog();
         if self.version {
             return terminal::print(&catalog::version(catalog, self.verbose)).map(|()| 0);
@@ -147,21 +152,21 @@ impl Cli {
         };
         let interrupts = &Interrupts::default();
         match command {
-            Command::Check(args) => args.run(catalog, interrupts, &self.settings),
-            Command::Resolve(args) => args.run(catalog, interrupts),
+            Command::Check(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
+            Command::Resolve(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
             Command::Render(args) => args.run(catalog, interrupts, &self.settings),
             Command::Build(args) => args.run(catalog, interrupts, &self.settings),
             Command::Cluster(args) => args.run(catalog, interrupts, &self.settings),
-            Command::Matrix(args) => args.run(catalog),
+            Command::Matrix(args) => args.output.clone().of(|| args.run(catalog)),
             Command::Snapshot(args) => args.run(catalog, interrupts),
-            Command::Lint(args) => args.run(catalog, interrupts, &self.settings),
-            Command::Inspect(args) => args.run(catalog, interrupts),
-            Command::Smoke(args) => args.run(catalog, &self.settings),
-            Command::Diagnose(args) => args.run(catalog, interrupts),
-            Command::Explain(args) => args.run(catalog),
-            Command::Checks(args) => args.run(),
+            Command::Lint(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
+            Command::Inspect(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
+            Command::Smoke(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
+            Command::Diagnose(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
+            Command::Explain(args) => args.output.clone().of(|| args.run(catalog)),
+            Command::Checks(args) => args.output.clone().of(|| args.run()),
             Command::Catalog(args) => args.run(catalog),
-            Command::Config(args) => args.run(&self.settings),
+            Command::Config(args) => args.output.clone().of(|| args.run(&self.settings)),
             Command::Completions(args) => args.run(),
             Command::Complete(args) => args.run(),
             Command::Man(args) => args.run(),

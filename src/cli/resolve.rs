@@ -1,5 +1,6 @@
 //! `envdoc resolve`.
 
+use super::output::Output;
 use catalog::Catalog;
 use std::path::PathBuf;
 
@@ -71,6 +72,9 @@ pub(super) struct Args {
     /// Show all alternatives, reasons and sources.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

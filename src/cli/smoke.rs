@@ -1,5 +1,6 @@
 //! `envdoc smoke`.
 
+use super::output::Output;
 use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -198,6 +199,9 @@ pub(super) struct Args {
     /// Show every size.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const RANKS: &str = "Ranks";

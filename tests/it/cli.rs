@@ -730,3 +730,57 @@ fn settings_of_expectations_and_files_are_used_and_shown() {
     let refused = text(&of(&["lint", "."]).stderr);
     assert!(refused.contains("unknown key \"fail_on\"") && refused.contains("did you mean fail-on?"));
 }
+
+#[test]
+fn output_gets_the_report_that_a_pipe_would_get() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let path = file.to_str().unwrap();
+    let snapshot = "tests/servers/broken-driver-library-mismatch.json";
+    let cases: &[&[&str]] = &[
+        &["check", "--from", snapshot],
+        &["check", "--from", snapshot, "--format", "html"],
+        &["lint", "tests/lint/seeds/multi-node.Dockerfile", "--format", "sarif"],
+        &["resolve", "--cuda", "12.4"],
+        &["matrix", "--format", "html"],
+        &["explain", "driver-library-mismatch"],
+        &["diagnose", "tests/logs/failures/a9-kernel-oom-a.log"],
+        &["checks"],
+    ];
+    for arguments in cases {
+        let piped = envdoc(arguments);
+        let written = envdoc(&[arguments, &["--output", path][..]].concat());
+        assert_eq!(written.status.code(), piped.status.code(), "{arguments:?}");
+        assert_eq!(text(&written.stdout), "", "{arguments:?}");
+        assert!(fs::read(&file).unwrap() == piped.stdout, "{arguments:?}: the file differs from the pipe");
+        assert!(text(&written.stderr).contains(&format!("wrote {path}")), "{arguments:?}");
+    }
+    // Refused before the work: a missing machine file is not even looked for.
+    for (to, why) in
+        [("/no/such/dir/report", "there is no directory /no/such/dir"), ("/", "it is a directory")]
+    {
+        let (code, stderr) = refused(&["check", "--from", "/no/such.json", "-o", to]);
+        assert!(code == 2 && stderr.contains(why), "{stderr}");
+    }
+    // A run that fails leaves the file as it was.
+    fs::write(&file, "mine").unwrap();
+    refused(&["check", "--from", "/no/such.json", "-o", path]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    let (code, stderr) = refused(&["diagnose", "--follow", "-", "-o", path]);
+    assert!(code == 2 && stderr.contains("--output"), "{stderr}");
+}
+
+#[test]
+fn color_and_quiet_hold_for_every_command() {
+    let snapshot = "tests/servers/broken-driver-library-mismatch.json";
+    let colored = envdoc(&["check", "--from", snapshot, "--color", "always"]);
+    assert!(text(&colored.stdout).contains("\u{1b}["));
+    let plain = envdoc(&["--color", "never", "check", "--from", snapshot]);
+    assert!(!text(&plain.stdout).contains('\u{1b}'));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let quiet = envdoc(&["matrix", "--quiet", "--output", file.to_str().unwrap()]);
+    assert!(quiet.status.success() && text(&quiet.stderr).is_empty(), "{}", text(&quiet.stderr));
+    let (_, stderr) = refused(&["--quiet", "check", "--from", "/no/such.json"]);
+    assert!(stderr.starts_with("error: "), "{stderr}");
+}

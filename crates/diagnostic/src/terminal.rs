@@ -2,6 +2,8 @@
 //! gets there but lines, tabs and our colours; see [`crate::visible`].
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 
@@ -13,15 +15,60 @@ pub const WIDTH_MAX: usize = 100;
 /// The narrowest a report is wrapped to.
 const WIDTH_MIN: usize = 40;
 
+/// What was printed since [`collect`], where that was called: standard output is one per process, too.
+static COLLECTED: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+/// Whether [`note`] prints nothing.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on reports are kept for [`collected`] and not printed.
+pub fn collect() {
+    *COLLECTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+}
+
+/// The reports since [`collect`], byte for byte as a pipe would have got them; later ones are printed again.
+pub fn collected() -> Vec<u8> {
+    COLLECTED.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+}
+
+/// Whether the bytes were kept because reports are collected.
+fn kept(bytes: &[u8]) -> bool {
+    match COLLECTED.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        Some(collected) => {
+            collected.extend_from_slice(bytes);
+            true
+        }
+        None => false,
+    }
+}
+
+fn collects() -> bool {
+    COLLECTED.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// Colours everywhere, also in pipes, or nowhere.
+pub fn color(everywhere: bool) {
+    let choice = if everywhere { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never };
+    choice.write_global();
+}
+
+/// From now on [`note`] prints nothing.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
 /// Prints a report or JSON. Colours are taken out where they are not wanted (pipe, `NO_COLOR`).
 pub fn print(text: &str) -> Result<(), Error> {
+    if collects() {
+        kept(anstream::adapter::strip_str(&screen(text)).to_string().as_bytes());
+        return Ok(());
+    }
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(screen(text).as_bytes()).and_then(|()| stdout.flush()).map_err(Error::from)
 }
 
 /// Prints a file that programs read: a Dockerfile, a lock. A pipe gets it byte for byte.
 pub fn document(text: &str) -> Result<(), Error> {
-    match std::io::stdout().is_terminal() {
+    match std::io::stdout().is_terminal() && !collects() {
         true => print(&block(text)),
         false => bytes(text.as_bytes()),
     }
@@ -34,6 +81,9 @@ pub fn foreign(text: &str) -> String {
 
 /// Writes a result that is no text.
 pub fn bytes(content: &[u8]) -> Result<(), Error> {
+    if kept(content) {
+        return Ok(());
+    }
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(content).and_then(|()| stdout.flush()).map_err(Error::from)
 }
@@ -51,6 +101,9 @@ pub fn pass_on(line: &str, error: bool) {
 
 /// Says on standard error what is going on, or what was done.
 pub fn note(text: &str) {
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
     let _ = writeln!(anstream::stderr().lock(), "{}", screen(text));
 }
 
@@ -84,8 +137,7 @@ pub fn colour(colour: AnsiColor) -> Style {
 
 /// Columns to wrap to: the terminal's, at most [`WIDTH_MAX`].
 pub fn width() -> usize {
-    let columns = std::io::stdout()
-        .is_terminal()
+    let columns = (std::io::stdout().is_terminal() && !collects())
         .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
         .flatten()
         .map_or(WIDTH_MAX, |size| usize::from(size.ws_col));
@@ -99,7 +151,7 @@ pub fn redraws() -> bool {
         reason = "the terminal's kind is a matter of this terminal, not of the examined machine"
     )]
     let kind = std::env::var("TERM").unwrap_or_default();
-    std::io::stderr().is_terminal() && !matches!(kind.as_str(), "" | "dumb")
+    std::io::stderr().is_terminal() && !QUIET.load(Ordering::Relaxed) && !matches!(kind.as_str(), "" | "dumb")
 }
 
 /// Whether the locale lets more than ASCII through: `LC_ALL`, else `LC_CTYPE`, else `LANG` names UTF-8. A

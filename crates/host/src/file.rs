@@ -27,6 +27,28 @@ pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     }
 }
 
+/// Writes bytes atomically in place of what is there.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    put(path, bytes, None, &Target::Whatever)
+}
+
+/// Whether a file can be written at a path: an error where its directory is missing or not writable, or where a
+/// directory has the name.
+pub fn writable(path: &Path) -> Result<(), Error> {
+    let refused = |why: &dyn std::fmt::Display| {
+        Error::new(Kind::File, format!("cannot write {}: {why}", path.display()))
+    };
+    if path.is_dir() {
+        return Err(refused(&"it is a directory"));
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        return Err(refused(&format!("there is no directory {}", parent.display())));
+    }
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(parent, access).map_err(|error| refused(&io::Error::from(error)))
+}
+
 /// [`write`], for a file that only its owner may read.
 pub fn write_private(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     match force {

@@ -1,5 +1,6 @@
 //! `envdoc cluster check`.
 
+use super::super::output::Output;
 use catalog::Catalog;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -89,6 +90,9 @@ pub(super) struct Args {
     /// Show the evidence, and the checks that passed.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

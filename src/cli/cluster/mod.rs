@@ -74,10 +74,10 @@ impl Args {
     ) -> Result<u8, Error> {
         match self.command {
             Command::Init(args) => args.run(catalog, interrupts),
-            Command::Check(args) => args.run(catalog, settings),
+            Command::Check(args) => args.output.clone().of(|| args.run(catalog, settings)),
             Command::Render(args) => args.run(settings),
             Command::Up(args) => args.run(settings),
-            Command::Status(args) => args.run(settings),
+            Command::Status(args) => args.output.clone().of(|| args.run(settings)),
             Command::Exec(args) => args.run(settings),
             Command::Logs(args) => args.run(settings),
             Command::Launch(args) => args.run(settings),

@@ -1,5 +1,6 @@
 //! `envdoc cluster status`.
 
+use super::super::output::Output;
 use super::Source;
 use super::work::{Format, layout, until_interrupted};
 use crate::cli::settings::SettingsFiles;
@@ -20,6 +21,9 @@ pub(super) struct Args {
     /// Report format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

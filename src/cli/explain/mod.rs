@@ -3,6 +3,7 @@
 pub mod text;
 
 use self::text as explain;
+use super::output::Output;
 use ::lint::RULES;
 use ::lint::report as lint_report;
 use catalog::Catalog;
@@ -34,6 +35,9 @@ pub struct Args {
     /// Id, name with version, or error line.
     #[arg(required = true, value_name = "ID")]
     words: Vec<String>,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 /// The longest text that is looked up, in bytes.
