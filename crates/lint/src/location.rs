@@ -14,7 +14,7 @@ pub struct OtherFile {
 
 /// A place: a line of the file that is judged, or of one that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub(crate) struct Location {
     /// The other file.
     pub file: Option<Rc<OtherFile>>,
     /// The line, from 1.
