@@ -9,12 +9,13 @@ use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::signatures::Signatures;
 use super::{
-    apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
-    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
-    gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, nccl, nccl_functions,
-    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments,
-    sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit,
-    toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
+    accelerate_config, apt_options, capabilities, conda_torch, cuda, cuda_errors, cudnn_users, cudnn_wheels,
+    deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
+    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
+    kubernetes_kinds, mirrors, misleading_packages, model_servers, nccl, nccl_functions, network_interfaces,
+    nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments, sbatch_options,
+    sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch,
+    torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -53,8 +54,14 @@ macro_rules! catalog {
 }
 
 catalog! {
+    /// What accelerate's configuration file takes.
+    pub accelerate_config: accelerate_config::AccelerateConfig,
     /// Options of apt that take a value.
     pub apt_options: Table<apt_options::AptOption>,
+    /// Capabilities of Linux that Docker takes.
+    pub capabilities: Table<capabilities::Capability>,
+    /// The builds of PyTorch on the conda channel pytorch, oldest first.
+    pub conda_torch: Table<conda_torch::CondaTorch>,
     /// CUDA toolkits, and the drivers and GPUs that they work with.
     pub cuda: cuda::Cuda,
     /// The errors of CUDA's runtime, by number.
@@ -73,6 +80,8 @@ catalog! {
     pub distributed_functions: Table<distributed_functions::DistributedFunction>,
     /// Keys of `daemon.json`.
     pub docker_daemon: docker_daemon::DockerDaemon,
+    /// Options of `docker run` and `docker build`.
+    pub docker_options: Table<docker_options::DockerOption>,
     /// Warnings of Docker Engine that matter for GPU work.
     pub docker_warnings: Table<docker_warnings::DockerWarning>,
     /// Driver branches, oldest first.
@@ -89,10 +98,14 @@ catalog! {
     pub hypervisors: hypervisors::Hypervisors,
     /// Variables by which images tell what they contain, the more specific one first.
     pub image_variables: Table<image_variables::ImageVariable>,
+    /// Kinds of Kubernetes objects, and the versions that serve them.
+    pub kubernetes_kinds: Table<kubernetes_kinds::KubernetesKind>,
     /// Mirrors, in the order of the alphabet.
     pub mirrors: Table<mirrors::Mirror>,
     /// Names under which pip finds something else than what people mean.
     pub misleading_packages: Table<misleading_packages::MisleadingPackage>,
+    /// Servers whose options and defaults are known.
+    pub model_servers: Table<model_servers::ModelServer>,
     /// NCCL releases, oldest first.
     pub nccl: Table<nccl::Release>,
     /// Functions of NCCL whose lack is known to stop `import torch`.

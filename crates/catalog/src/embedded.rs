@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use super::file::{Contents, Row, Sourced, Table as RowTable};
 use super::{
-    apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
-    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
-    gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
-    nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
-    presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons,
+    accelerate_config, apt_options, capabilities, conda_torch, cuda, cuda_errors, cudnn_users, cudnn_wheels,
+    deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
+    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
+    images, kubernetes_kinds, mirrors, misleading_packages, model_servers, nccl, nccl_functions,
+    network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options, presets,
+    removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons,
     time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
     xids,
 };
@@ -86,7 +87,14 @@ use Order::{Alphabet, Free, Numbers, Versions};
 
 /// Every file besides those of packages, in the order of the alphabet.
 static FILES: &[File] = &[
+    of::<accelerate_config::AccelerateConfig>(&[
+        named("keys", &["key"], Alphabet),
+        named("types", &["name"], Free),
+        named("refused", &["field"], Alphabet),
+    ]),
     of::<RowTable<apt_options::AptOption>>(&[by(&["option"], Alphabet)]),
+    of::<RowTable<capabilities::Capability>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<conda_torch::CondaTorch>>(&[by(&["torch"], Versions)]),
     of::<cuda::Cuda>(&[
         by(&["toolkit"], Versions),
         named("majors", &["major"], Numbers),
@@ -106,6 +114,7 @@ static FILES: &[File] = &[
     of::<RowTable<deepspeed_keys::Section>>(&[by(&["section"], Alphabet)]),
     of::<RowTable<distributed_functions::DistributedFunction>>(&[by(&["function"], Alphabet)]),
     of::<docker_daemon::DockerDaemon>(&[by(&["key"], Alphabet)]),
+    of::<RowTable<docker_options::DockerOption>>(&[by(&["command", "option"], Alphabet)]),
     of::<RowTable<docker_warnings::DockerWarning>>(&[by(&["words"], Alphabet)]),
     of::<RowTable<drivers::Branch>>(&[by(&["branch"], Numbers)]),
     of::<expected_bandwidth::ExpectedBandwidth>(&[
@@ -127,8 +136,10 @@ static FILES: &[File] = &[
     of::<images::ngc::File>(&[by(&["release"], Versions)]),
     of::<images::python::File>(&[by(&["python", "suite"], Free)]),
     of::<images::pytorch::File>(&[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)]),
+    of::<RowTable<kubernetes_kinds::KubernetesKind>>(&[by(&["kind"], Alphabet)]),
     of::<RowTable<mirrors::Mirror>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<misleading_packages::MisleadingPackage>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<model_servers::ModelServer>>(&[by(&["name"], Free)]),
     of::<RowTable<nccl::Release>>(&[by(&["version"], Versions)]),
     of::<RowTable<nccl_functions::NcclFunction>>(&[by(&["function"], Alphabet)]),
     of::<RowTable<network_interfaces::LocalInterfaces>>(&[by(&["prefix"], Alphabet)]),
@@ -151,6 +162,7 @@ static FILES: &[File] = &[
         named("python_sources", &["system"], Free),
         named("dnf_pythons", &["system", "python"], Free),
         named("compilers", &["cuda_from", "cuda_to"], Free),
+        named("archived", &["name"], Free),
     ]),
     of::<RowTable<throttle_reasons::ThrottleReason>>(&[by(&["name"], Free)]),
     of::<RowTable<time_services::TimeService>>(&[by(&["unit"], Free)]),

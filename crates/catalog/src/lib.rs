@@ -9,11 +9,14 @@
 //! ([`signatures`]) are one file each and have a form of their own. What a source did not tell is left out of
 //! the row and is `None` here: it means "not known", never "no".
 
+pub mod accelerate_config;
 pub mod apt_options;
 pub mod base_images;
 pub mod browse;
 pub mod cache;
+pub mod capabilities;
 mod catalog;
+pub mod conda_torch;
 pub mod cuda;
 mod cuda_build;
 pub mod cuda_errors;
@@ -24,6 +27,7 @@ pub mod deepspeed_exports;
 pub mod deepspeed_keys;
 pub mod distributed_functions;
 pub mod docker_daemon;
+pub mod docker_options;
 pub mod docker_warnings;
 pub mod driver_support;
 pub mod drivers;
@@ -38,8 +42,10 @@ pub mod gpus;
 pub mod hypervisors;
 pub mod image_variables;
 pub mod images;
+pub mod kubernetes_kinds;
 pub mod mirrors;
 pub mod misleading_packages;
+pub mod model_servers;
 pub mod nccl;
 pub mod nccl_functions;
 pub mod network_interfaces;

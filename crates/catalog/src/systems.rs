@@ -188,7 +188,36 @@ pub struct DnfPython {
     pub checked: String,
 }
 
-file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes);
+/// A release whose packages have left the servers that the release itself names.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArchivedSystem {
+    /// `CentOS 7`.
+    pub name: String,
+    /// What its images have in their names: a whole name with tag, or a part between separators.
+    pub marks: Vec<String>,
+    /// Where the packages are now: `vault.centos.org`.
+    pub archive: String,
+    /// Where this was read.
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+impl ArchivedSystem {
+    /// Whether an image, without its registry and organisation, has this release.
+    fn is_in(&self, base: &str) -> bool {
+        self.marks.iter().any(|mark| match mark.contains(':') {
+            true => base
+                .strip_prefix(mark.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-'])),
+            false => base.split([':', '-', '.', '_']).any(|part| part == mark),
+        })
+    }
+}
+
+file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes, ArchivedSystem);
 
 /// `catalog/systems.yaml`.
 #[derive(Debug, Deserialize)]
@@ -203,6 +232,7 @@ pub struct Systems {
     deadsnakes: Deadsnakes,
     dnf_pythons: Vec<DnfPython>,
     compilers: Vec<Compilers>,
+    archived: Vec<ArchivedSystem>,
     /// `python_sources`, one a system and a Python: made when first asked for.
     #[serde(skip)]
     expanded_sources: OnceLock<Vec<PythonSource>>,
@@ -213,7 +243,7 @@ impl Contents for Systems {
     const TEXT: &str = file::text!("systems.yaml");
 }
 
-file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, uv, deadsnakes]);
+file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, archived, uv, deadsnakes]);
 
 fn has(list: &str, word: &str) -> bool {
     list == "all" || list.split(' ').any(|one| one == word)
@@ -245,6 +275,13 @@ impl Systems {
     /// All systems, by family, oldest first.
     pub fn all(&self) -> &[System] {
         &self.systems
+    }
+
+    /// The release of an image whose packages were moved to an archive.
+    pub fn archived(&self, image: &str) -> Option<&ArchivedSystem> {
+        let text = image.to_ascii_lowercase();
+        let base = text.rsplit('/').next().unwrap_or(&text);
+        self.archived.iter().find(|row| row.is_in(base))
     }
 
     /// All Python series, oldest first.

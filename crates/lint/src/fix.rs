@@ -95,7 +95,7 @@ struct Chosen<'f> {
 /// The edits by file, of the findings whose edits overlap none of an earlier one.
 fn choose<'f>(found: impl Iterator<Item = &'f Finding>) -> BTreeMap<&'f str, Chosen<'f>> {
     let mut chosen: BTreeMap<&str, Chosen> = BTreeMap::new();
-    for edits in found.map(|finding| &finding.found.edits) {
+    for edits in found.map(|finding| finding.found.edits().collect::<Vec<_>>()) {
         // A finding's edits are all in its file.
         let Some(first) = edits.first() else { continue };
         let own = chosen.entry(&first.file).or_default();

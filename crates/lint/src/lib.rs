@@ -22,7 +22,7 @@ mod edit;
 pub mod file;
 mod files;
 pub mod fix;
-mod found_changes;
+mod found;
 mod hf_transfer;
 mod ignore;
 mod image_entrypoints;
@@ -60,6 +60,7 @@ pub use read::hostfile::{Hostfile, Readers};
 pub use read::unreadable::Unreadable;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use read::accelerate::AccelerateConfig;
@@ -77,7 +78,6 @@ use read::settings::Settings;
 use read::started::Started;
 
 use facts::Facts;
-use host::redact::hide_credentials;
 use judge::Checks;
 use rule::Judge;
 
@@ -168,6 +168,17 @@ impl Content {
         self.script = Some(read);
     }
 
+    /// The key of each line of a file of keys, as its program names it: `zero_optimization.stage`,
+    /// `spec.containers[0].image`, `PermitRootLogin`.
+    fn keys(&self) -> BTreeMap<usize, String> {
+        let of_config = || self.config.as_ref().map(|config| config.json.keys_of_lines());
+        let of_manifest = || self.manifest.as_ref().map(Manifest::keys);
+        let of_accelerate = || self.accelerate.as_ref().map(AccelerateConfig::keys);
+        let of_machine = || self.machine.as_ref().map(Machine::keywords);
+        let keys = of_config().or_else(of_manifest).or_else(of_accelerate).or_else(of_machine);
+        keys.unwrap_or_default()
+    }
+
     /// What a rule finds in it.
     fn judged(&self, rule: &Rule, facts: Option<&Facts>) -> Vec<Found> {
         match rule.judge {
@@ -198,7 +209,8 @@ impl Content {
 
 /// What was found in the containers of a script, at the lines of the script.
 fn in_script(found: Vec<Found>, started: &Started) -> Vec<Found> {
-    let moved = |one: Found| Found { line: started.line(one.line), changes: Vec::new(), ..one };
+    // The keys are of a compose file that nobody wrote.
+    let moved = |one: Found| Found { line: started.line(one.line), name: None, changes: Vec::new(), ..one };
     found.into_iter().map(moved).collect()
 }
 
@@ -220,7 +232,14 @@ pub fn lint(rules: &[&'static Rule], checks: Checks, file: &File) -> Vec<Finding
     });
     // Two stages may install the same file.
     found.dedup_by(|(rule, one), (other, kept)| rule.id == other.id && one.file.is_some() && one == kept);
-    found.into_iter().map(|(rule, found)| finding(rule, found, file)).collect()
+    let keys = OnceCell::new();
+    let named = |mut found: Found| {
+        if found.name.is_none() && found.file.is_none() {
+            found.name = keys.get_or_init(|| content.keys()).get(&found.line).cloned();
+        }
+        found
+    };
+    found.into_iter().map(|(rule, found)| finding(rule, named(found), file)).collect()
 }
 
 /// What some rules find in a file that none of them checks.
@@ -269,11 +288,8 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     };
     let own = found.file.is_none() || file.kind.lists_packages();
     let changed = if own { Some(file.text.as_str()) } else { other_text(&found, file) };
-    found.edits = changed.map(|text| edit::edits(&found.changes, &name, text)).unwrap_or_default();
-    // Reports end up in the logs of CI, which more people read than the file.
-    found.message = hide_credentials(found.message);
-    found.fix = hide_credentials(found.fix);
-    Finding { rule, file: name, found }
+    let edits = changed.map(|text| edit::edits(&found.changes, &name, text)).unwrap_or_default();
+    Finding { rule, file: name, found: found.with_edits(edits).without_credentials() }
 }
 
 fn kept(

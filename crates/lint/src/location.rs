@@ -14,15 +14,29 @@ pub struct OtherFile {
 
 /// A place: a line of the file that is judged, or of one that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub(crate) struct Location {
     /// The other file.
     pub file: Option<Rc<OtherFile>>,
     /// The line, from 1.
     pub line: usize,
+    /// What is there, where it has a name: a variable, a package, the path of a key.
+    pub name: Option<Rc<str>>,
+}
+
+impl Location {
+    /// A line of the file that is judged, or of another one.
+    pub(crate) fn new(file: Option<Rc<OtherFile>>, line: usize) -> Location {
+        Location { file, line, name: None }
+    }
+
+    /// The same place, by the name of what is there.
+    pub(crate) fn named(self, name: &str) -> Location {
+        Location { name: Some(name.into()), ..self }
+    }
 }
 
 impl From<usize> for Location {
     fn from(line: usize) -> Location {
-        Location { file: None, line }
+        Location::new(None, line)
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn mentions(file: &Compose, service: &Service) -> Vec<Mentioned> {
             let code = code.split(" #").next().unwrap_or_default();
             for name in &names {
                 let Some(port) = port_of(code, name) else { continue };
-                let location = Location { file: Some(Rc::clone(&other)), line: index + 1 };
+                let location = Location::new(Some(Rc::clone(&other)), index + 1);
                 found.push(Mentioned { path: path.clone(), location, host: (*name).to_owned(), port });
             }
         }

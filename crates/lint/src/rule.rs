@@ -1,12 +1,10 @@
 //! What a rule is, and what it can say.
 
-use std::rc::Rc;
-
-use diagnostic::Edit;
 pub use diagnostic::Severity;
 
 use super::detect::Skipped;
 pub(crate) use super::edit::Change;
+pub use super::found::Found;
 pub(crate) use super::kind::Kind;
 pub(crate) use super::location::{Location, OtherFile};
 use super::read::accelerate::AccelerateConfig;
@@ -247,61 +245,4 @@ pub(crate) const fn named_with(
     companions: &'static [(&'static str, &'static str)],
 ) -> Example {
     Example { name, text, companions }
-}
-
-/// One thing found in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Error: certainly fails. Warning: may fail. Note: worth knowing.
-    pub severity: Severity,
-    /// Where, if it is not the file itself.
-    pub file: Option<Rc<OtherFile>>,
-    /// Where: a line of that file, from 1.
-    pub line: usize,
-    /// What is, what should be, and why, in one or two sentences without a full stop at the end.
-    pub message: String,
-    /// What to write instead; may be empty.
-    pub fix: String,
-    /// What `lint --fix` changes, where that is certain to be what was meant.
-    pub edits: Vec<Edit>,
-    /// The same, as the rule knows it.
-    pub(crate) changes: Vec<Change>,
-}
-
-impl Found {
-    /// Certainly fails.
-    pub fn error(location: impl Into<Location>, message: impl Into<String>, fix: impl Into<String>) -> Found {
-        let Location { file, line } = location.into();
-        Found {
-            severity: Severity::Error,
-            file,
-            line,
-            message: message.into(),
-            fix: fix.into(),
-            edits: Vec::new(),
-            changes: Vec::new(),
-        }
-    }
-
-    /// May fail.
-    pub fn warning(
-        location: impl Into<Location>,
-        message: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Found {
-        Found { severity: Severity::Warning, ..Found::error(location, message, fix) }
-    }
-
-    /// Worth knowing.
-    pub fn note(location: impl Into<Location>, message: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Note, ..Found::error(location, message, fix) }
-    }
-
-    /// The same, as a warning where it is not certain that it comes to this.
-    pub fn unless_certain(mut self, certain: bool) -> Found {
-        if !certain {
-            self.severity = self.severity.min(Severity::Warning);
-        }
-        self
-    }
 }

@@ -170,9 +170,13 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
                 wrong.push(format!("{}: {message:?}", rule.id));
             }
             // An imperative, not the bare text to write.
-            let fix = &one.found.fix;
-            if !fix.is_empty() && !fix.starts_with(|first: char| first.is_ascii_uppercase()) {
-                wrong.push(format!("{}: the fix {fix:?} begins with no verb", rule.id));
+            for fix in &one.found.fixes {
+                if !fix.title.starts_with(|first: char| first.is_ascii_uppercase()) {
+                    wrong.push(format!("{}: the fix {fix:?} begins with no verb", rule.id));
+                }
+                if !fix.commands.is_empty() != fix.title.ends_with(':') {
+                    wrong.push(format!("{}: {fix:?}: a colon is before commands only", rule.id));
+                }
             }
         }
     }
@@ -186,6 +190,86 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Rules with findings about a whole file or a line without a name in it.
+const ABOUT_NO_NAME: &[&str] = &[
+    "compose-unreadable",
+    "manifest-unreadable",
+    "deepspeed-config-not-json",
+    "deepspeed-config-unreadable",
+    "deepspeed-env-invalid",
+    "hostfile-invalid",
+];
+
+/// A finding in a file of keys or of variables says which one it is about.
+#[test]
+fn findings_about_keys_and_variables_have_names() {
+    let subjects =
+        [Subject::Compose, Subject::Variables, Subject::Accelerate, Subject::Deepspeed, Subject::Kubernetes];
+    let rules = RULES.iter().filter(|rule| subjects.contains(&rule.subject()));
+    let mut nameless = BTreeSet::new();
+    for rule in rules.filter(|rule| !ABOUT_NO_NAME.contains(&rule.id)) {
+        for example in rule.fires {
+            // What a script starts has no keys in a file.
+            let script = matches!(file(example).kind, Kind::Shell | Kind::Profile);
+            let compose = script && rule.subject() == Subject::Compose;
+            let unnamed = |one: &Finding| one.found.name.is_none() && one.found.file.is_none() && !compose;
+            nameless.extend(found(rule, example).iter().filter(|one| unnamed(one)).map(|_| rule.id));
+        }
+    }
+    assert!(nameless.is_empty(), "{nameless:?}");
+}
+
+/// The name is the thing itself, as its program writes it.
+#[test]
+fn names_are_those_of_the_programs() {
+    let name = |rule: &str, file: File| {
+        let rule = RULES.iter().find(|one| one.id == rule).unwrap();
+        let found = lint(&[rule], CHECKS, &file);
+        found.first().map_or_else(|| panic!("{} finds nothing", rule.id), |one| one.found.name.clone())
+    };
+    let file = |name: &str, text: &str, kind| File::new(catalog::testing::catalog(), name, text, kind);
+    let compose = |text: &str| file("compose.yaml", text, Kind::Compose);
+    let named = |rule: &str, file: File, expected: &str| {
+        assert_eq!(name(rule, file).as_deref(), Some(expected), "{rule}");
+    };
+    let text = "services:\n  train:\n    image: b\n    shm_size: 8 gigabytes\n";
+    named("compose-value-invalid", compose(text), "services.train.shm_size");
+    let text = "services:\n  train:\n    image: b\n    shm-size: 8gb\n";
+    named("compose-key-refused", compose(text), "services.train.shm-size");
+    let text = "NCCL_DEBUG=WARN\nNCCL_IB_DISABLE=yes\n";
+    named("variable-value-not-taken", file("train.env", text, Kind::Environment), "NCCL_IB_DISABLE");
+    let text = "FROM python:3.12\nRUN pip install torch==2.6.1\n";
+    named("torch-release-missing", file("Dockerfile", text, Kind::Dockerfile), "torch");
+    let text = "FROM nvidia/cuda:latest\n";
+    named("base-image-missing", file("Dockerfile", text, Kind::Dockerfile), "nvidia/cuda:latest");
+    let text = "{\n  \"fp16\": {\n    \"enabled\": \"true\"\n  }\n}\n";
+    named("deepspeed-value-type", file("ds_config.json", text, Kind::DeepspeedConfig), "fp16.enabled");
+    let text = "apiVersion: v1\nkind: pod\nmetadata: {name: a}\n";
+    named("api-version-wrong", file("p.yaml", text, Kind::Kubernetes), "kind");
+    let text = "PermitRootLogin yes\n";
+    named("sshd-lets-anybody-in", file("sshd_config", text, Kind::Sshd), "PermitRootLogin");
+}
+
+/// A fix that is a command has it apart from its title; the certain edit of a file is of class safe.
+#[test]
+fn commands_and_edits_are_fields_of_fixes() {
+    use diagnostic::FixClass;
+    let mut commands = BTreeSet::new();
+    for rule in RULES {
+        for one in rule.fires.iter().flat_map(|example| found(rule, example)) {
+            for fix in &one.found.fixes {
+                let runs = ["Run `", "run `"].iter().any(|word| fix.title.contains(word));
+                assert!(!runs, "{}: {fix:?}", rule.id);
+                assert!(fix.edits.is_empty() || fix.class != FixClass::Manual, "{}: {fix:?}", rule.id);
+                commands.extend((!fix.commands.is_empty()).then_some(rule.id));
+            }
+        }
+    }
+    for rule in ["pins-contradict", "variable-not-forwarded", "python-not-parsed", "daemon-value-refused"] {
+        assert!(commands.contains(rule), "{rule} has no command: {commands:?}");
+    }
 }
 
 /// An example is of one fault: no other rule calls it an error.
@@ -261,7 +345,7 @@ fn fixable(rule: &'static Rule) -> Vec<File> {
         !example.companions.iter().any(|(name, _)| matches!(*name, "named" | "unreadable"))
     };
     let files = rule.fires.iter().filter(linted).map(file);
-    files.filter(|file| lint(&[rule], CHECKS, file).iter().any(|one| !one.found.edits.is_empty())).collect()
+    files.filter(|file| lint(&[rule], CHECKS, file).iter().any(|one| one.found.has_edits())).collect()
 }
 
 /// What `lint --fix` writes has none of the findings that it fixes, and no error that was not there.
@@ -270,8 +354,7 @@ fn fixes_remove_their_findings_and_nothing_else() {
     let mut wrong = Vec::new();
     for rule in RULES.iter().copied() {
         for file in fixable(rule) {
-            let edited =
-                lint(&[rule], CHECKS, &file).into_iter().filter(|one| !one.found.edits.is_empty()).count();
+            let edited = lint(&[rule], CHECKS, &file).into_iter().filter(|one| one.found.has_edits()).count();
             let before = lint(&[rule], CHECKS, &file).len();
             let after = with_text(&file, fixed(rule, &file));
             let ids = |file: &File| -> BTreeSet<&str> {
@@ -298,7 +381,7 @@ fn fixes_keep_line_ends() {
         for file in fixable(rule) {
             let after = fixed(rule, &file);
             let windows = with_text(&file, file.text.replace('\n', "\r\n"));
-            let edits = lint(&[rule], CHECKS, &windows).iter().any(|one| !one.found.edits.is_empty());
+            let edits = lint(&[rule], CHECKS, &windows).iter().any(|one| one.found.has_edits());
             let expected = if edits { after.replace('\n', "\r\n") } else { windows.text.clone() };
             assert_eq!(fixed(rule, &windows), expected, "{}: CRLF", rule.id);
             let open = with_text(&file, file.text.trim_end_matches('\n'));

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use crate::report::{Outcome, Report, RuleInfo};
-use crate::{Diagnostic, Edit, Severity, Subject, Verdict};
+use crate::{Diagnostic, Edit, Fix, Severity, Subject, Verdict};
 
 /// What a URI reference to a path keeps as it is.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
@@ -68,13 +68,9 @@ fn result(outcome: &Outcome, index: Option<usize>) -> Option<Value> {
         "kind": kind,
         "message": {"text": text},
     });
-    let edits =
-        outcome.verdict.found().and_then(|found| found.fixes.iter().find(|fix| !fix.edits.is_empty()));
-    if let Some(fix) = edits {
-        value["fixes"] = json!([{
-            "description": {"text": fix.title},
-            "artifactChanges": fix.edits.iter().map(change).collect::<Vec<_>>(),
-        }]);
+    let fixes: Vec<Value> = outcome.verdict.found().map(fixes).unwrap_or_default();
+    if !fixes.is_empty() {
+        value["fixes"] = json!(fixes);
     }
     let locations = locations(&outcome.subject);
     if !locations.is_empty() {
@@ -83,20 +79,42 @@ fn result(outcome: &Outcome, index: Option<usize>) -> Option<Value> {
     Some(value)
 }
 
-/// What a fix changes in a file.
-fn change(edit: &Edit) -> Value {
-    let Edit { file, start, end, text } = edit;
+/// The fixes that a program can apply: those with edits.
+fn fixes(found: &Diagnostic) -> Vec<Value> {
+    let with_edits = found.fixes.iter().filter(|fix| !fix.edits.is_empty());
+    let fix = |fix: &Fix| {
+        json!({
+            "description": {"text": fix.title},
+            "artifactChanges": changes(&fix.edits),
+            "properties": {"class": fix.class.word()},
+        })
+    };
+    with_edits.map(fix).collect()
+}
+
+/// What a fix changes, file by file. Every region is of the file before the fix.
+fn changes(edits: &[Edit]) -> Vec<Value> {
+    let mut files: Vec<(&str, Vec<Value>)> = Vec::new();
+    for edit in edits {
+        match files.iter_mut().find(|(file, _)| *file == edit.file) {
+            Some((_, replacements)) => replacements.push(replacement(edit)),
+            None => files.push((&edit.file, vec![replacement(edit)])),
+        }
+    }
+    let change = |(file, replacements): (&str, Vec<Value>)| json!({"artifactLocation": {"uri": uri(file)}, "replacements": replacements});
+    files.into_iter().map(change).collect()
+}
+
+fn replacement(edit: &Edit) -> Value {
+    let Edit { start, end, text, .. } = edit;
     json!({
-        "artifactLocation": {"uri": uri(file)},
-        "replacements": [{
-            "deletedRegion": {
-                "startLine": start.line,
-                "startColumn": start.column,
-                "endLine": end.line,
-                "endColumn": end.column,
-            },
-            "insertedContent": {"text": text},
-        }],
+        "deletedRegion": {
+            "startLine": start.line,
+            "startColumn": start.column,
+            "endLine": end.line,
+            "endColumn": end.column,
+        },
+        "insertedContent": {"text": text},
     })
 }
 

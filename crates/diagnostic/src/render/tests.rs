@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use super::{github, html, json, junit, markdown, sample, sarif, text};
 use crate::layout::Layout;
 use crate::report::Report;
+use crate::{Edit, Fix, Verdict};
 
 const PLAIN: Layout = Layout { width: 80, unicode: true, verbose: false, root: false };
 
@@ -47,6 +48,29 @@ fn junit_for_ci() {
 #[test]
 fn sarif_for_code_hosts() {
     assert_snapshot!(json::text(&sarif::report(&sample::files())).unwrap());
+}
+
+/// Every fix that a program can apply is there, with the edits of one file together.
+#[test]
+fn sarif_has_the_edits_of_every_fix() {
+    let mut report = sample::files();
+    let Verdict::Found(found) = &mut report.results[0].verdict else { panic!("a finding") };
+    let first = found.fixes[0].edits[0].clone();
+    let other = Edit { file: "b".into(), ..first.clone() };
+    let second = Edit { start: first.end, text: " AS base".into(), ..first };
+    found.fixes[0].edits.extend([other.clone(), second]);
+    found.fixes.extend([Fix::manual("Ask."), Fix::safe("Change b.", &[]).edit(other)]);
+    let log = sarif::report(&report);
+    let fixes = log["runs"][0]["results"][0]["fixes"].as_array().unwrap();
+    assert_eq!((fixes.len(), fixes[1]["description"]["text"].as_str()), (2, Some("Change b.")));
+    assert_eq!(fixes[0]["properties"]["class"], "safe");
+    let changes = fixes[0]["artifactChanges"].as_array().unwrap();
+    let of = |index: usize| {
+        let uri = changes[index]["artifactLocation"]["uri"].as_str().unwrap();
+        (uri, changes[index]["replacements"].as_array().unwrap().len())
+    };
+    assert_eq!((changes.len(), of(0), of(1)), (2, ("a%20b/Dockerfile", 2), ("b", 1)));
+    assert_eq!(changes[0]["replacements"][1]["insertedContent"]["text"], " AS base");
 }
 
 #[test]

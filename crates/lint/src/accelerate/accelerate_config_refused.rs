@@ -88,79 +88,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// The keys of ClusterConfig and what it converts, in the releases up to 1.13
-/// (huggingface/accelerate: src/accelerate/commands/config/config_args.py@16cb6eb8 and @002dd35a).
-const KEYS: &[&str] = &[
-    "command_file",
-    "commands",
-    "compute_environment",
-    "debug",
-    "deepspeed_config",
-    "distributed_type",
-    "downcast_bf16",
-    "dynamo_backend",
-    "dynamo_config",
-    "enable_cpu_affinity",
-    "fp16",
-    "fp8_config",
-    "fsdp_config",
-    "gpu_ids",
-    "ipex_config",
-    "machine_rank",
-    "main_process_ip",
-    "main_process_port",
-    "main_training_function",
-    "megatron_lm_config",
-    "mixed_precision",
-    "mpirun_config",
-    "num_machines",
-    "num_processes",
-    "parallelism_config",
-    "rdzv_backend",
-    "same_network",
-    "tp_config",
-    "tpu_env",
-    "tpu_name",
-    "tpu_use_cluster",
-    "tpu_use_sudo",
-    "tpu_vm",
-    "tpu_zone",
-    "use_cpu",
-];
-
-/// The values of DistributedType; TPU and MPS are those of older releases.
-const TYPES: &[&str] = &[
-    "NO",
-    "MULTI_CPU",
-    "MULTI_GPU",
-    "MULTI_NPU",
-    "MULTI_MLU",
-    "MULTI_SDAA",
-    "MULTI_MUSA",
-    "MULTI_XPU",
-    "MULTI_HPU",
-    "MULTI_NEURON",
-    "DEEPSPEED",
-    "FSDP",
-    "XLA",
-    "MEGATRON_LM",
-    "TPU",
-    "MPS",
-    "TP",
-];
-
-/// Fields that accelerate refuses next to `deepspeed_config_file` (_deepspeed_config_checks).
-const IN_THE_FILE: &[&str] = &[
-    "gradient_accumulation_steps",
-    "gradient_clipping",
-    "zero_stage",
-    "offload_optimizer_device",
-    "offload_param_device",
-    "offload_param_nvme_path",
-    "offload_optimizer_nvme_path",
-    "zero3_save_16bit_model",
-];
-
 fn judge(config: &AccelerateConfig) -> Vec<Found> {
     let Some(root) = config.root.as_mapping() else { return Vec::new() };
     if config.string("compute_environment") == Some("AMAZON_SAGEMAKER") {
@@ -177,14 +104,15 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
 }
 
 fn unknown(config: &AccelerateConfig, key: &str) -> Option<Found> {
-    if KEYS.contains(&key) {
+    let mut keys = config.catalog.accelerate_config().keys();
+    if keys.any(|known| known == key) {
         return None;
     }
     let line = config.line(&[key]);
     let message = format!(
         "{key} is not a key of accelerate's configuration; accelerate launch ends with `unknown keys`"
     );
-    Some(match typo_of(key, KEYS.iter().copied()) {
+    Some(match typo_of(key, config.catalog.accelerate_config().keys()) {
         Some(near) => {
             Found::error(line, message, format!("Write `{near}`")).change(Change::key(line, key, near))
         }
@@ -198,13 +126,13 @@ fn unknown(config: &AccelerateConfig, key: &str) -> Option<Found> {
 
 fn kind(config: &AccelerateConfig) -> Option<Found> {
     let value = config.string("distributed_type")?;
-    if TYPES.contains(&value) {
+    let types = || config.catalog.accelerate_config().types();
+    if types().any(|known| known == value) {
         return None;
     }
     let line = config.line(&["distributed_type"]);
     let upper = value.to_ascii_uppercase().replace('-', "_");
-    let near =
-        TYPES.iter().find(|one| **one == upper).copied().or_else(|| typo_of(&upper, TYPES.iter().copied()));
+    let near = types().find(|one| *one == upper).or_else(|| typo_of(&upper, types()));
     let message =
         format!("accelerate has no distributed_type {value}; accelerate launch ends with ValueError");
     Some(match near {
@@ -291,7 +219,8 @@ fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
     let by_option =
         !starts.is_empty() && starts.iter().all(|(_, launch)| launch.options.has("mixed_precision"));
     let top = config.root.get("mixed_precision").filter(|value| !value.is_null() && !by_option);
-    let fields = IN_THE_FILE.iter().copied().filter(|field| section.contains_key(*field));
+    let refused = config.catalog.accelerate_config().refused_fields();
+    let fields = refused.filter(|field| section.contains_key(*field));
     let places = fields.map(|field| (field, config.line(&["deepspeed_config", field])));
     let places = places.chain(top.map(|_| ("mixed_precision", config.line(&["mixed_precision"]))));
     let found = places.map(|(field, line)| {
@@ -306,7 +235,8 @@ fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
 
 /// A section for another type than the one that is chosen.
 fn other_section(config: &AccelerateConfig) -> Option<Found> {
-    let kind = config.string("distributed_type").filter(|kind| TYPES.contains(kind))?;
+    let mut types = config.catalog.accelerate_config().types();
+    let kind = config.string("distributed_type").filter(|kind| types.any(|known| known == *kind))?;
     let sections =
         [("deepspeed_config", "DEEPSPEED"), ("fsdp_config", "FSDP"), ("megatron_lm_config", "MEGATRON_LM")];
     let (section, needs) = sections.into_iter().find(|(section, needs)| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use catalog::Catalog;
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
@@ -44,11 +45,15 @@ fn judge(file: &Compose) -> Vec<Found> {
         return Vec::new();
     }
     let own = file.services.iter().filter(|_| file.stack == IsStack::No);
-    own.flat_map(|service| PARTS.iter().flat_map(|part| part(service))).collect()
+    let one = |service| {
+        let parts = PARTS.iter().flat_map(move |part| part(service));
+        capabilities(file.catalog, service).into_iter().chain(parts)
+    };
+    own.flat_map(one).collect()
 }
 
 const PARTS: &[fn(&Service) -> Vec<Found>] =
-    &[restart, sizes, ulimits, capabilities, mounts, mount_options, hosts, image, durations, counts];
+    &[restart, sizes, ulimits, mounts, mount_options, hosts, image, durations, counts];
 
 fn restart(service: &Service) -> Vec<Found> {
     let Some(value) = service.text("restart").filter(|value| !value.contains('$')) else { return Vec::new() };
@@ -130,58 +135,12 @@ fn ulimits(service: &Service) -> Vec<Found> {
     .collect()
 }
 
-/// Capabilities of Linux, without their prefix.
-const CAPABILITIES: &[&str] = &[
-    "ALL",
-    "AUDIT_CONTROL",
-    "AUDIT_READ",
-    "AUDIT_WRITE",
-    "BLOCK_SUSPEND",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "KILL",
-    "LEASE",
-    "LINUX_IMMUTABLE",
-    "MAC_ADMIN",
-    "MAC_OVERRIDE",
-    "MKNOD",
-    "NET_ADMIN",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_RAW",
-    "PERFMON",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_CHROOT",
-    "SYS_MODULE",
-    "SYS_NICE",
-    "SYS_PACCT",
-    "SYS_PTRACE",
-    "SYS_RAWIO",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "SYSLOG",
-    "WAKE_ALARM",
-];
-
-fn capabilities(service: &Service) -> Vec<Found> {
+/// Capabilities that Docker does not have.
+fn capabilities(catalog: &Catalog, service: &Service) -> Vec<Found> {
     let of = |key: &'static str| service.list(&[key]).into_iter().map(move |name| (key, name));
-    let unknown = of("cap_add").chain(of("cap_drop")).filter(|(_, name)| {
-        let upper = name.to_ascii_uppercase();
-        !name.contains('$') && !CAPABILITIES.contains(&upper.strip_prefix("CAP_").unwrap_or(&upper))
-    });
+    let known = catalog.capabilities();
+    let given = of("cap_add").chain(of("cap_drop"));
+    let unknown = given.filter(|(_, name)| !name.contains('$') && !known.has(name));
     unknown
         .map(|(key, name)| {
             let message = format!(
@@ -189,7 +148,7 @@ fn capabilities(service: &Service) -> Vec<Found> {
                     container",
                 service.name
             );
-            let near = diagnostic::suggest::typo_of(&name, CAPABILITIES.iter().copied());
+            let near = diagnostic::suggest::typo_of(&name, known.names());
             Found::error(
                 service.line_of(key),
                 message,

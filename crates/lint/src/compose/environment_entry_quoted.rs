@@ -39,7 +39,7 @@ fn entry(service: &Service, item: &str) -> Option<Found> {
     let Some((name, value)) = item.split_once('=') else {
         let (name, value) = item.split_once(": ")?;
         let message = format!("service {}: {item:?} sets no variable; it is the name of one", service.name);
-        let found = Found::warning(line, message, format!("Write `- {name}={value}`"));
+        let found = Found::warning(line, message, format!("Write `- {name}={value}`")).about(name);
         return Some(found.change_if(rewritten(item, name, value)));
     };
     if name.ends_with(' ') || value.starts_with(' ') {
@@ -47,7 +47,8 @@ fn entry(service: &Service, item: &str) -> Option<Found> {
             "service {}: the spaces around = in {item:?} become part of name and value",
             service.name
         );
-        let found = Found::warning(line, message, format!("Write `- {}={}`", name.trim(), value.trim()));
+        let found = Found::warning(line, message, format!("Write `- {}={}`", name.trim(), value.trim()))
+            .about(name.trim());
         return Some(found.change_if(rewritten(item, name.trim(), value.trim())));
     }
     let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
@@ -55,6 +56,7 @@ fn entry(service: &Service, item: &str) -> Option<Found> {
     let message = format!("service {}: the quotes are part of the value of {name}: {value}", service.name);
     (!inner.contains(quote)).then(|| {
         Found::warning(line, message, format!("Write `- {name}={inner}`"))
+            .about(name)
             .change_if(rewritten(item, name, inner))
     })
 }

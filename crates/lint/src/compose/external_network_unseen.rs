@@ -1,5 +1,7 @@
 //! An external network that may not be there yet.
 
+use diagnostic::Fix;
+
 use crate::read::compose::{Compose, Gpus, IsStack, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -38,8 +40,9 @@ fn judge(file: &Compose) -> Vec<Found> {
                 "external network {name} must already exist; a worker does not see an overlay network until \
                  a container on it is attached"
             );
-            let fix =
-                format!("On each worker, first run `docker run -d --network {name} busybox sleep infinity`");
+            let command =
+                format!("docker run -d --network {} busybox sleep infinity", diagnostic::shell::word(name));
+            let fix = Fix::run("Attach a container on each worker first:", command);
             found.push(Found::note(file.line(&["networks", name, "external"]), message, fix));
         }
     }

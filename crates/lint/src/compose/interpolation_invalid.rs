@@ -132,7 +132,7 @@ fn of_script(service: &Service) -> Option<Found> {
              text",
             service.name
         );
-        Some(Found::error(service.line_of(key), message, format!("Write `$${name}`")))
+        Some(Found::error(service.line_of(key), message, format!("Write `$${name}`")).about(name))
     })
 }
 

@@ -62,7 +62,7 @@ fn judge(file: &Compose) -> Vec<Found> {
             "{name} is not defined: .env defines {near}; docker compose uses an empty text where the \
              environment has none"
         );
-        Some(Found::warning(*line, message, format!("Write `${{{near}}}`")))
+        Some(Found::warning(*line, message, format!("Write `${{{near}}}`")).about(name))
     });
     found.collect()
 }
@@ -87,7 +87,10 @@ fn of_env_file(file: &Compose, own: &str) -> Option<Found> {
             "{name} is set in {path}, which env_file gives to the container only; docker compose replaces \
              ${{{name}}} here with an empty text"
         );
-        Some(Found::warning(*line, message, format!("Set it in .env, or start with `--env-file {path}`")))
+        Some(
+            Found::warning(*line, message, format!("Set it in .env, or start with `--env-file {path}`"))
+                .about(name),
+        )
     })
 }
 

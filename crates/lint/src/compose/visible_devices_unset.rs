@@ -51,7 +51,8 @@ fn unset(service: &Service) -> Option<Found> {
             service.name,
             value.as_deref().unwrap_or_default()
         );
-        return (none && !requested).then(|| Found::warning(line, message, fix));
+        return (none && !requested)
+            .then(|| Found::warning(line, message, fix).about("NVIDIA_VISIBLE_DEVICES"));
     }
     // Official images do not set it; NVIDIA's and those built on them do.
     let image = service.text("image").filter(|image| !image.contains(['/', '$']))?;
@@ -62,7 +63,7 @@ fn unset(service: &Service) -> Option<Found> {
          no GPU",
         service.name
     );
-    (!requested && !devices).then(|| Found::warning(line, message, fix))
+    (!requested && !devices).then(|| Found::warning(line, message, fix).about("NVIDIA_VISIBLE_DEVICES"))
 }
 
 /// Without `compute` there is no libcuda in the container, without `utility` no nvidia-smi.
@@ -78,4 +79,5 @@ fn capabilities(service: &Service) -> Option<Found> {
     );
     (graphics_only && uses)
         .then(|| Found::warning(service.line_of("environment"), message, "Set `compute,utility`"))
+        .map(|found| found.about("NVIDIA_DRIVER_CAPABILITIES"))
 }

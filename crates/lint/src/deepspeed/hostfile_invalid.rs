@@ -85,14 +85,14 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
             && parts.iter().flatten().any(|part| *part > 255)
         {
             let message = format!("{host} is no address: each part is at most 255; no node has it");
-            found.push(Found::error(line.line, message, "Write the address of the node"));
+            found.push(Found::error(line.line, message, "Write the address of the node").about(host));
         }
         if let Some(first) = seen.insert(host, line.line).filter(|_| !stands_for_one(host)) {
             let message = format!(
                 "duplicate host {host}, first listed in line {first}; DeepSpeed refuses the \
                  file"
             );
-            found.push(Found::error(line.line, message, "Keep one line per host"));
+            found.push(Found::error(line.line, message, "Keep one line per host").about(host));
         }
     }
     let local = file.lines.iter().find(|line| {

@@ -25,7 +25,7 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
                 "this machine cannot resolve {name} (`getent ahosts` finds no address); the \
                  launcher fails"
             );
-            Found::warning(line, message, "Use its address, or add it to /etc/hosts or DNS")
+            Found::warning(line, message, "Use its address, or add it to /etc/hosts or DNS").about(name)
         })
         .collect()
 }

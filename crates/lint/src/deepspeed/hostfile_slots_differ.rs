@@ -34,18 +34,15 @@ fn judge((file, facts): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
     lines
         .filter_map(|(line, (host, slots))| {
             if *slots == 0 {
-                return Some(Found::warning(
-                    line,
-                    format!("{host} has slots=0; no process is started on it"),
-                    "Remove the line",
-                ));
+                let message = format!("{host} has slots=0; no process is started on it");
+                return Some(Found::warning(line, message, "Remove the line").about(host));
             }
             let gpus = gpus.filter(|gpus| *gpus > 0 && slots > gpus)?;
             let message = format!(
                 "{host} has slots={slots}, but the machine has {gpus} GPUs; the extra ranks fail \
                  with invalid device ordinal"
             );
-            Some(Found::warning(line, message, format!("Write `{host} slots={gpus}`")))
+            Some(Found::warning(line, message, format!("Write `{host} slots={gpus}`")).about(host))
         })
         .collect()
 }

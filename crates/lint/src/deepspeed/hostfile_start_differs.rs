@@ -56,7 +56,7 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
 
 fn place(start: &Start) -> Location {
     let file = OtherFile { path: start.script.clone(), by: None };
-    Location { file: Some(Rc::new(file)), line: start.line }
+    Location::new(Some(Rc::new(file)), start.line)
 }
 
 /// More ranks than slots.

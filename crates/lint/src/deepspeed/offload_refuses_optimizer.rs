@@ -114,7 +114,7 @@ fn judge(config: &Config) -> Vec<Found> {
          optimizer in \
                    the script, or set \"zero_force_ds_cpu_optimizer\": false";
         let file = Some(Rc::new(OtherFile { path: program.name.clone(), by: None }));
-        Some(Found::error(Location { file, line }, message, fix))
+        Some(Found::error(Location::new(file, line), message, fix))
     });
     found.collect()
 }

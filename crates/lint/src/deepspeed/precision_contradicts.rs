@@ -65,7 +65,8 @@ fn judge(config: &Config) -> Vec<Found> {
              that differs from TrainingArguments"
         );
         let fix = format!("Write `\"enabled\": \"auto\"` in \"fp16\" and \"bf16\", or enable {other} here");
-        Some(Found::error(config.json.line(&path), message, fix).unless_certain(certain))
+        let found = Found::error(config.json.line(&path), message, fix).about(path);
+        Some(found.unless_certain(certain))
     });
     found.collect()
 }

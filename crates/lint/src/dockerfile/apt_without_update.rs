@@ -61,7 +61,7 @@ fn stage(stage: &Stage) -> Option<Found> {
         if !named || !command.certain {
             continue;
         }
-        let fix = "Run `apt-get update && apt-get install …` in one RUN";
+        let fix = "Write `apt-get update && apt-get install …` in one RUN";
         if !updated {
             return Some(Found::warning(
                 command.line,

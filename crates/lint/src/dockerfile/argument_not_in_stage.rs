@@ -85,7 +85,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 let later = later.map(|(_, line)| *line);
                 let what = fault(&reference, own.as_ref(), &globals, later);
                 if let Some((message, fix)) = what.filter(|_| named.insert(name.clone())) {
-                    found.push(Found::warning(reference.line, message, fix));
+                    found.push(Found::warning(reference.line, message, fix).about(name));
                 }
             }
             match one.keyword.as_str() {

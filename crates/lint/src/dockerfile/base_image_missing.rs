@@ -66,5 +66,9 @@ pub(crate) fn missing(
         true => String::new(),
         false => format!("Use an existing image: {}", near.join(", ")),
     };
-    Some(Found::error(line, format!("image {reference} does not exist: {why}"), fix).unless_certain(certain))
+    Some(
+        Found::error(line, format!("image {reference} does not exist: {why}"), fix)
+            .about(reference)
+            .unless_certain(certain),
+    )
 }

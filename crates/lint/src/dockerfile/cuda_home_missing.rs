@@ -73,7 +73,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
             if let (Some(other), Some(has)) = (other.into_iter().find(|other| Some(*other) != has), has) {
                 let directory = format!("/usr/local/cuda-{}.{}", other.0, other.1);
                 let message = format!("{name} names {directory}, but the image has CUDA {}.{}", has.0, has.1);
-                found.push(Found::warning(one.line, message, "Use /usr/local/cuda"));
+                found.push(Found::warning(one.line, message, "Use /usr/local/cuda").about(&name));
             } else if has.is_none()
                 && image.cuda.is_none()
                 && matches!(name.as_str(), "CUDA_HOME" | "CUDA_PATH")

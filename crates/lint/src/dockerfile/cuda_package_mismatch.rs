@@ -66,22 +66,20 @@ fn fault(run: &Run) -> Option<Found> {
                 "{} is built for CUDA {}.{}, but the image has CUDA {cuda}",
                 word.text, built.0, built.1
             );
-            return Some(Found::warning(
-                word.line,
-                message,
-                format!("Pin a version that ends with +cuda{major}.x"),
-            ));
+            return Some(
+                Found::warning(word.line, message, format!("Pin a version that ends with +cuda{major}.x"))
+                    .about(apt::name(word)),
+            );
         }
         if let Some(other) = of_name(apt::name(word)).filter(|other| *other != (major, minor)) {
             let message = format!(
                 "{} belongs to CUDA {}.{}, but the image has CUDA {cuda}",
                 word.text, other.0, other.1
             );
-            return Some(Found::warning(
-                word.line,
-                message,
-                format!("Install the package for {major}-{minor}"),
-            ));
+            return Some(
+                Found::warning(word.line, message, format!("Install the package for {major}-{minor}"))
+                    .about(apt::name(word)),
+            );
         }
     }
     let install = run.install.as_ref()?;

@@ -36,15 +36,18 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 "{name} installs an NVIDIA driver into the image; it conflicts with the host driver \
                  mounted at run time"
             );
-            found.push(Found::warning(
-                *line,
-                message,
-                "Remove it; `cuda-toolkit-X-Y` provides nvcc and the libraries without a driver",
-            ));
+            found.push(
+                Found::warning(
+                    *line,
+                    message,
+                    "Remove it; `cuda-toolkit-X-Y` provides nvcc and the libraries without a driver",
+                )
+                .about(*name),
+            );
         }
         if let Some((name, line)) = names.iter().find(|(name, _)| is_toolkit(name)) {
             let message = format!("{name} has no effect in an image; it belongs on the host");
-            found.push(Found::warning(*line, message, "Remove it"));
+            found.push(Found::warning(*line, message, "Remove it").about(*name));
         }
         let installer = run
             .command

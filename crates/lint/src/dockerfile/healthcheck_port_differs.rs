@@ -58,7 +58,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         _ => None,
     };
     let commands = started(file);
-    let Some(server) = server(image, &commands, &environment).filter(|server| server.ports.is_some()) else {
+    let Some(server) =
+        server(last.end.catalog, image, &commands, &environment).filter(|server| server.ports.is_some())
+    else {
         return Vec::new();
     };
     let mut found = Vec::new();

@@ -45,7 +45,7 @@ fn of_stage(stage: &Stage) -> Option<Found> {
     let message = "git clones only pointers of the weights without git-lfs: each is a text of some lines, \
         and \
                    loading fails";
-    let fix = "Install git-lfs and run `git lfs install` before it, or download with `hf download`";
+    let fix = "Install git-lfs and add `RUN git lfs install` before it, or download with `hf download`";
     Some(Found::warning(run.command.line, message, fix))
 }
 

@@ -85,12 +85,14 @@ fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> 
     let image = run.state.image?.reference();
     let fix = "Use a devel image, here or in a build stage";
     if run.command.program() == "nvcc" && run.command.certain {
-        return Some(Found::error(run.command.line, format!("{image} has no nvcc"), fix));
+        let message = format!("{image} has no nvcc");
+        return Some(Found::error(run.command.line, message, fix).about(image));
     }
     if let Some(word) = built_with_nvcc(run) {
         let message =
             format!("`{}` compiles CUDA code ({word}), but {image} has no nvcc", run.command.program());
-        return Some(Found::error(run.command.line, message, fix).unless_certain(run.command.certain));
+        let found = Found::error(run.command.line, message, fix).about(image);
+        return Some(found.unless_certain(run.command.certain));
     }
     let install = run.install.as_ref()?;
     if let Some(certain) = compiles_extension(file, run) {
@@ -107,7 +109,7 @@ fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> 
     if processor_only {
         return None;
     }
-    Some(Found::warning(location, format!("{what}, but {image} has no nvcc"), fix))
+    Some(Found::warning(location, format!("{what}, but {image} has no nvcc"), fix).about(image))
 }
 
 /// The word of make or CMake with which a project compiles CUDA code: a target of nvcc, a switch of the

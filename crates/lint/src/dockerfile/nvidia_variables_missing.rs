@@ -52,9 +52,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     }
     let message = "NVIDIA_VISIBLE_DEVICES is not set; containers started without --gpus, CDI or a compose \
         device request get no GPU";
-    vec![Found::note(
-        base.line,
-        message,
-        "Add `ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility`",
-    )]
+    vec![
+        Found::note(
+            base.line,
+            message,
+            "Add `ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility`",
+        )
+        .about("NVIDIA_VISIBLE_DEVICES"),
+    ]
 }

@@ -27,46 +27,13 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Marks in tags, whose packages they are, and where these went.
-const GONE: &[(&[&str], &str, &str)] = &[
-    (&["centos7", "centos:7", "centos:centos7"], "CentOS 7", "vault.centos.org"),
-    (&["centos8", "centos:8", "centos:centos8", "centos:latest"], "CentOS 8", "vault.centos.org"),
-    (&["centos6", "centos:6"], "CentOS 6", "vault.centos.org"),
-    (&["jessie", "debian:8"], "Debian 8", "archive.debian.org"),
-    (&["stretch", "debian:9"], "Debian 9", "archive.debian.org"),
-    (
-        &[
-            "ubuntu:21.10",
-            "ubuntu21.10",
-            "ubuntu:21.04",
-            "ubuntu:22.10",
-            "ubuntu:23.04",
-            "ubuntu:23.10",
-            "lunar",
-            "mantic",
-            "kinetic",
-            "impish",
-        ],
-        "this Ubuntu release",
-        "old-releases.ubuntu.com",
-    ),
-];
-
 fn judge(file: &Dockerfile) -> Vec<Found> {
     file.stages.iter().filter_map(stage).collect()
 }
 
 fn stage(stage: &Stage) -> Option<Found> {
     let From::Image(image) = &stage.from else { return None };
-    let text = image.text.to_ascii_lowercase();
-    let base = text.rsplit_once('/').map_or(text.as_str(), |(_, base)| base);
-    let is = |mark: &str| match mark.contains(':') {
-        true => {
-            base == mark || base.starts_with(&format!("{mark}.")) || base.starts_with(&format!("{mark}-"))
-        }
-        false => base.split([':', '-', '.', '_']).any(|part| part == mark),
-    };
-    let (_, name, archive) = GONE.iter().find(|(marks, _, _)| marks.iter().any(|mark| is(mark)))?;
+    let archived = stage.end.catalog.systems().archived(&image.text)?;
     for run in &stage.runs {
         let command = &run.command;
         let changed = run.state.opaque
@@ -78,7 +45,8 @@ fn stage(stage: &Stage) -> Option<Found> {
         let verb = ["install", "update", "upgrade", "makecache"].iter().any(|verb| command.has(verb));
         let manager = matches!(command.program(), "yum" | "dnf" | "microdnf") || apt::is_apt(command);
         if manager && verb && command.certain {
-            let message = format!("the package servers no longer serve {name}; the build fails");
+            let message = format!("the package servers no longer serve {}; the build fails", archived.name);
+            let archive = &archived.archive;
             let fix = format!("Use a newer base image, or point the repository files to {archive} first");
             return Some(Found::error(command.line, message, fix));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalog::Catalog;
+use diagnostic::{Fix, shell};
 use pep440_rs::VersionSpecifiers;
 
 use crate::read::dockerfile::install::{Install, Requirement};
@@ -120,18 +121,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
                 one.name, one.pin_text, other.name, other.pin_text
             );
             let certain = install.certain && !one.default && !other.default;
-            Some(
-                Found::error(
-                    one,
-                    message,
-                    format!(
-                        "Run `envdoc resolve --with {}=={}` to find compatible \
-                         versions",
-                        one.name, one.pin_text
-                    ),
-                )
-                .unless_certain(certain),
-            )
+            Some(Found::error(one, message, resolve(one)).unless_certain(certain))
         })
         .collect()
 }
@@ -190,11 +180,15 @@ fn two_torches(catalog: &'static Catalog, install: &Install) -> Option<Found> {
             "{} {} requires torch {wanted}, and {} {} requires torch {}; pip fails",
             one.name, one.pin_text, partner.name, partner.pin_text, release.version
         );
-        let fix =
-            format!("Run `envdoc resolve --with {}=={}` to find compatible versions", one.name, one.pin_text);
         let certain = install.certain && !one.default && !partner.default;
-        (!wanted.contains(&version)).then(|| Found::error(one, message, fix).unless_certain(certain))
+        (!wanted.contains(&version)).then(|| Found::error(one, message, resolve(one)).unless_certain(certain))
     })
+}
+
+/// Finds what is compatible with a pin.
+fn resolve(one: &Requirement) -> Fix {
+    let pin = shell::word(&format!("{}=={}", one.name, one.pin_text)).into_owned();
+    Fix::run("Find compatible versions:", format!("envdoc resolve --with {pin}"))
 }
 
 /// Another triton than the one that torch requires on x86_64.

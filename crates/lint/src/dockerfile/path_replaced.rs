@@ -67,6 +67,7 @@ fn of_stage(stage: &Stage) -> Vec<Found> {
             let certain = lost.is_some_and(|run| run.command.certain);
             found.push(
                 Found::error(one.line, message, format!("Write `ENV PATH={value}:$PATH`"))
+                    .about("PATH")
                     .unless_certain(certain),
             );
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalog::Catalog;
+use diagnostic::Fix;
 use pep440_rs::VersionSpecifiers;
 
 use super::packages_do_not_resolve::{required, row};
@@ -164,8 +165,9 @@ fn excludes(
     (!wanted.contains(other.pin.as_ref()?)).then_some(wanted)
 }
 
-fn fix(one: &Requirement, before: &Requirement) -> String {
-    format!("Run `envdoc resolve --with {},{}` to find compatible releases", one.name, before.name)
+fn fix(one: &Requirement, before: &Requirement) -> Fix {
+    let command = format!("envdoc resolve --with {},{}", one.name, before.name);
+    Fix::run("Find compatible releases:", command)
 }
 
 fn shown(one: &Requirement) -> String {

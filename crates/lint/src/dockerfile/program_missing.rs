@@ -100,7 +100,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             let (program, package) = missing(stage, run.instruction, &run.command)?;
             let message = format!("{program} is not in the image at this point; the command is not found");
             let fix = format!("Install {package} with apt-get before it");
-            Some(Found::warning(run.command.line, message, fix))
+            Some(Found::warning(run.command.line, message, fix).about(program))
         }));
         let checks = stage.instructions.iter().filter(|one| one.keyword == "HEALTHCHECK");
         found.extend(checks.filter_map(|one| health(stage, one)));
@@ -113,6 +113,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found.extend(first.map(|(command, (program, package))| {
         let message = format!("{program} is not in the image; the container does not start");
         Found::error(command.line, message, format!("Install {package} with apt-get"))
+            .about(program)
             .unless_certain(command.certain)
     }));
     let scripts = if small.is_some() { entry_scripts(file) } else { Vec::new() };
@@ -133,7 +134,7 @@ fn in_script(stage: &Stage, script: &EntryScript) -> Option<Found> {
         "{program} is not in the image, but {} (line {}) needs it; the command is not found",
         script.path, command.line
     );
-    Some(Found::warning(script.line, message, format!("Install {package} with apt-get")))
+    Some(Found::warning(script.line, message, format!("Install {package} with apt-get")).about(program))
 }
 
 /// A HEALTHCHECK with a program that is not there at the end of the stage.
@@ -147,7 +148,7 @@ fn health(stage: &Stage, one: &Instruction) -> Option<Found> {
     let message =
         format!("HEALTHCHECK uses {program}, which is not in the image; the container stays unhealthy");
     let fix = format!("Install {package} with apt-get, or check with a program of the image");
-    Some(Found::error(one.line, message, fix))
+    Some(Found::error(one.line, message, fix).about(program))
 }
 
 /// The program of a health check of a service that the image of a Dockerfile certainly does not contain, and

@@ -43,14 +43,14 @@ fn finding(run: &Run, version: &str) -> Found {
                  {series}",
                 system.name
             );
-            Found::note(run.command.line, message, "Run `apt-get install python3 python3-dev python3-venv`")
+            Found::note(run.command.line, message, "Use `apt-get install python3 python3-dev python3-venv`")
         }
         None => {
             let message = format!(
                 "Python {version} is built from source; the build is slow and gets no \
                  security updates"
             );
-            Found::note(run.command.line, message, format!("Run `uv python install {series}`"))
+            Found::note(run.command.line, message, format!("Use `uv python install {series}`"))
         }
     }
 }

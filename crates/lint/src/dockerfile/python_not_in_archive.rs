@@ -73,6 +73,7 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
             format!("package python{series}-distutils does not exist; Python 3.12 removed distutils");
         return Some(
             Found::error(word.line, message, "Install setuptools with pip if distutils is needed")
+                .about(&word.text)
                 .unless_certain(certain),
         );
     }
@@ -88,13 +89,15 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
         let message = format!("the deadsnakes PPA has no Python {series} for {}; apt-get fails", system.name);
         return Some(
             Found::error(word.line, message, fix(series, source.deadsnakes, &system.name))
+                .about(&word.text)
                 .unless_certain(certain),
         );
     }
     if source.pre_release {
         let note = source.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
         let message = format!("{} has only a pre-release of Python {series}{note}", system.name);
-        return Some(Found::warning(word.line, message, fix(series, source.deadsnakes, &system.name)));
+        let fix = fix(series, source.deadsnakes, &system.name);
+        return Some(Found::warning(word.line, message, fix).about(&word.text));
     }
     let message = format!(
         "{} has no package python{series}{part}; its Python is {own}, so apt-get \
@@ -103,6 +106,7 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
     );
     Some(
         Found::error(word.line, message, fix(series, source.deadsnakes, &system.name))
+            .about(&word.text)
             .unless_certain(certain),
     )
 }

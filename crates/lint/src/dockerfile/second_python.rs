@@ -67,8 +67,8 @@ fn stage(stage: &Stage) -> Option<Found> {
         );
         let fix = format!("Remove {name}");
         matches!(own.kind, Kind::Conda | Kind::Image).then(|| match name {
-            "python3-pip" => Found::warning(word.line, message, fix),
-            _ => Found::note(word.line, message, fix),
+            "python3-pip" => Found::warning(word.line, message, fix).about(name),
+            _ => Found::note(word.line, message, fix).about(name),
         })
     });
     found.min_by_key(|one| std::cmp::Reverse(one.severity))

@@ -90,7 +90,7 @@ fn fault(sshd: &Command, texts: &[String], copied: bool) -> Option<Found> {
     if removed(texts) && !copied && !own(sshd) {
         let message = "the build removes the host keys and nothing makes new ones; sshd ends with `no \
             hostkeys available`";
-        return Some(Found::error(line, message, "Run `ssh-keygen -A` before sshd in an entry script"));
+        return Some(Found::error(line, message, "Start `ssh-keygen -A` before sshd in an entry script"));
     }
     None
 }

@@ -1,5 +1,7 @@
 //! A script that the kernel does not start.
 
+use diagnostic::Fix;
+
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, From, start};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
@@ -98,20 +100,18 @@ fn script(file: &Dockerfile, one: &Instruction, program: &str, alpine: bool) -> 
              start (`no such file or directory`)",
             first.trim_start_matches("#!").trim()
         );
-        (
-            message,
-            "Convert it with `sed -i 's/\\r$//'`, and set `*.sh text eol=lf` in .gitattributes".to_owned(),
-        )
+        let command = format!("sed -i 's/\\r$//' {}", diagnostic::shell::word(place));
+        (message, Fix::run("Set `*.sh text eol=lf` in .gitattributes, and convert the file:", command))
     } else if !shebang && place.ends_with(".sh") && !text.is_empty() && !text.starts_with('\u{feff}') {
         let message = format!(
             "{place} does not begin with `#!`, and no shell starts it here; the container does not start \
              (`exec format error`)"
         );
-        (message, "Add `#!/bin/sh` or `#!/bin/bash` as its first line".to_owned())
+        (message, Fix::manual("Add `#!/bin/sh` or `#!/bin/bash` as its first line"))
     } else if shebang && first.contains("bash") && alpine {
         let message =
             format!("{place} needs bash, which is not in an image of Alpine; the container does not start");
-        (message, "Install bash with `apk add bash`, or begin the script with `#!/bin/sh`".to_owned())
+        (message, Fix::manual("Install bash with `apk add bash`, or begin the script with `#!/bin/sh`"))
     } else {
         return None;
     };

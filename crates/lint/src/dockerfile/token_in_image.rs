@@ -61,11 +61,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                     "{name} is stored in the image; everyone who can pull the image can read \
                      it"
                 );
-                found.push(Found::warning(
-                    instruction.line,
-                    message,
-                    "Set it at run time, or use `RUN --mount=type=secret` for the build",
-                ));
+                found.push(
+                    Found::warning(
+                        instruction.line,
+                        message,
+                        "Set it at run time, or use `RUN --mount=type=secret` for the build",
+                    )
+                    .about(name),
+                );
             }
         }
     }
@@ -93,7 +96,7 @@ fn handed_on(file: &Dockerfile) -> Vec<Found> {
                      image can read it"
                 );
                 let fix = "Use `RUN --mount=type=secret` for the build, and set it at run time";
-                found.push(Found::warning(one.line, message, fix));
+                found.push(Found::warning(one.line, message, fix).about(name));
             }
         }
     }

@@ -44,7 +44,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             Found::error(
                 install.line,
                 message,
-                "Run `uv venv` and set `ENV VIRTUAL_ENV`, or set `ENV \
+                "Add `RUN uv venv` and set `ENV VIRTUAL_ENV`, or set `ENV \
                  UV_SYSTEM_PYTHON=1`",
             )
             .unless_certain(install.certain && !copied)

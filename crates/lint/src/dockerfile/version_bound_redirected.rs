@@ -42,7 +42,7 @@ pub(crate) fn fault(command: &Command) -> Option<Found> {
                  fails, `No such file`",
                 file.text
             );
-            Found::error(file.line, message, fix).unless_certain(command.certain)
+            Found::error(file.line, message, fix).about(written).unless_certain(command.certain)
         }
         _ => {
             let message = format!(

@@ -75,6 +75,6 @@ fn stage(stage: &Stage) -> Option<Found> {
         "pip installs into {}, not into Python {series} from line {line}; imports fail there",
         python.message()
     );
-    let fix = format!("Run `{program} -m venv /opt/venv` and set `ENV PATH=/opt/venv/bin:$PATH`");
+    let fix = format!("Add `RUN {program} -m venv /opt/venv` and set `ENV PATH=/opt/venv/bin:$PATH`");
     Some(Found::warning(install.line, message, fix))
 }

@@ -1,5 +1,7 @@
 //! GPUs and other extended resources that are requested in a way that Kubernetes refuses or ignores.
 
+use diagnostic::Fix;
+
 use super::pod_name_invalid::has_placeholder;
 use super::quantity_invalid::amount;
 use crate::read::manifest::{Container, Manifest, is_gpu};
@@ -132,7 +134,8 @@ fn misspelled(name: &str, line: usize) -> Option<Found> {
     if mig {
         let message =
             format!("{name} is not the name of a MIG resource; they are like nvidia.com/mig-1g.10gb");
-        return Some(Found::error(line, message, "Write the name that `kubectl describe node` shows"));
+        let fix = Fix::run("Write a name that the nodes offer; list them:", "kubectl describe nodes");
+        return Some(Found::error(line, message, fix));
     }
     let message = format!("no device plugin offers {name}; the pod stays Pending");
     let vendor = if domain == "amd.com" { domain } else { "nvidia.com" };

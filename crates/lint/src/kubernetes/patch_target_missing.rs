@@ -126,7 +126,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
         .parts
         .iter()
         .filter(|one| !all.contains(&one.name) && !is_kustomization(&one.text))
-        .flat_map(|one| all_documents(&one.text))
+        .flat_map(|one| all_documents(file.catalog, &one.text))
         .collect();
     let whole = is_whole(file, folder, own);
     let mut found = Vec::new();
@@ -134,8 +134,8 @@ fn judge(file: &Manifest) -> Vec<Found> {
         let path = join(folder, &path);
         let Some(patch) = file.parts.iter().find(|one| one.name == path) else { continue };
         let other = Rc::new(OtherFile { path: patch.name.clone(), by: None });
-        for document in all_documents(&patch.text) {
-            let at = |line| Location { file: Some(Rc::clone(&other)), line };
+        for document in all_documents(file.catalog, &patch.text) {
+            let at = |line| Location::new(Some(Rc::clone(&other)), line);
             found.extend(of_patch(&document, &bases, whole, &at));
         }
     }

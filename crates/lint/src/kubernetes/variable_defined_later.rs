@@ -60,7 +60,7 @@ fn faults(container: &Container) -> Vec<Found> {
              value"
         );
         let line = container.line(&["env", &at.to_string(), "value"]);
-        found.push(Found::error(line, message, format!("Move {used} above {name}")));
+        found.push(Found::error(line, message, format!("Move {used} above {name}")).about(name));
     }
     found
 }

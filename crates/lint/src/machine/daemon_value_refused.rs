@@ -1,5 +1,6 @@
 //! Values in daemon.json that have the right type, but with which dockerd does not start.
 
+use diagnostic::Fix;
 use serde_json::{Map, Value};
 
 use crate::read::machine::Machine;
@@ -70,11 +71,19 @@ fn judge(machine: &Machine) -> Vec<Found> {
         "default-ulimits" => "containers do not start",
         _ => "dockerd does not start",
     };
-    found
-        .map(|(key, (message, fix))| {
-            Found::error(line(key), format!("{key}: {message}; {}", outcome(key)), fix)
-        })
-        .collect()
+    let finding = |(key, (message, fix)): (&str, Fault)| {
+        let message = format!("{key}: {message}; {}", outcome(key));
+        Found::error(line(key), message, fixes(key, &file, fix)).about(key)
+    };
+    found.map(finding).collect()
+}
+
+/// The container toolkit writes the entry of its own runtime.
+fn fixes(key: &str, file: &Map<String, Value>, sentence: String) -> Vec<Fix> {
+    let title = "Declare the runtime of the NVIDIA container toolkit:";
+    let toolkit = || Fix::run(title, "sudo nvidia-ctk runtime configure --runtime=docker");
+    let is_toolkit = key == "default-runtime" && file.get(key).and_then(Value::as_str) == Some("nvidia");
+    is_toolkit.then(toolkit).into_iter().chain([Fix::manual(sentence)]).collect()
 }
 
 /// What is wrong, and the fix.
@@ -113,8 +122,9 @@ fn default_runtime(value: &Value, file: &Map<String, Value>) -> Vec<Fault> {
     let shim = !name.contains('/') && name.split_once('.').is_some_and(|(prefix, _)| !prefix.is_empty());
     let built_in = matches!(name, "" | "runc") || shim;
     let message = format!("no runtime {name:?} is declared under `runtimes`");
-    let fix = "Run `sudo nvidia-ctk runtime configure --runtime=docker`, or remove the key";
-    fault(!declared && !built_in, message, fix).into_iter().collect()
+    fault(!declared && !built_in, message, "Declare it under `runtimes`, or remove the key")
+        .into_iter()
+        .collect()
 }
 
 fn runtimes(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {

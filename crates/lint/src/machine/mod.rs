@@ -35,10 +35,7 @@ fn judged(machine: &Machine, ids: &[&str]) -> Vec<Found> {
 
 fn found(machine: &Machine, verdict: &Verdict) -> Option<Found> {
     let found = verdict.found()?;
-    let fix = found.fixes.first().map_or("", |fix| fix.title.trim_end_matches(['.', ':']));
-    let line = line(&machine.text, &found.subject);
-    let made = Found::warning(line, found.message.trim_end_matches('.'), fix);
-    Some(Found { severity: found.severity, ..made })
+    Some(Found::of_check(line(&machine.text, &found.subject), found))
 }
 
 /// The line that a finding is about: its own, else the first with the key that it names.

@@ -125,7 +125,7 @@ fn of_value(known: &ToolkitKey, value: &Value, line: usize, place: &str) -> Opti
         );
         let truth = value.as_str().filter(|text| kind == Truth && matches!(*text, "true" | "false"));
         let change = truth.map(|text| Change::word(line, &format!("\"{text}\""), text));
-        return Some(Found::error(line, message, "").change_if(change));
+        return Some(Found::error(line, message, format!("Write {expected}")).change_if(change));
     }
     words(known, value).map(|(message, fix)| Found::warning(line, message, fix))
 }

@@ -3,7 +3,8 @@
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::version;
+use catalog::conda_torch::CondaTorch;
+use catalog::{Table, version};
 
 pub(crate) const RULE: Rule = Rule {
     id: "conda-package-missing",
@@ -52,17 +53,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// The CUDA releases for which the channel pytorch has builds, by release of PyTorch.
-const BUILDS: &[((u32, u32), &[&str])] = &[
-    ((1, 13), &["11.6", "11.7"]),
-    ((2, 0), &["11.7", "11.8"]),
-    ((2, 1), &["11.8", "12.1"]),
-    ((2, 2), &["11.8", "12.1"]),
-    ((2, 3), &["11.8", "12.1"]),
-    ((2, 4), &["11.8", "12.1", "12.4"]),
-    ((2, 5), &["11.8", "12.1", "12.4"]),
-];
-
 /// An item of the list: channel, name, version.
 struct Item {
     channel: Option<String>,
@@ -109,10 +99,10 @@ fn judge(list: &PackageList) -> Vec<Found> {
                 "pytorch-cuda needs packages of the channel {channel}, which is not \
                 listed; conda cannot solve the environment"
             );
-            Found::error(cuda.line, message, format!("Add `- {channel}` to channels"))
+            Found::error(cuda.line, message, format!("Add `- {channel}` to channels")).about(&cuda.name)
         }));
     }
-    found.extend(builds(cuda, find("pytorch"), has("conda-forge")));
+    found.extend(builds(list.catalog.conda_torch(), cuda, find("pytorch"), has("conda-forge")));
     found
 }
 
@@ -121,15 +111,16 @@ fn ended(toolkit: &Item) -> Option<Found> {
     let version = version::minor(toolkit.version.as_deref()?)?;
     let message = "cudatoolkit has no CUDA 12 release; its last version is 11.8";
     let fix = "Use cuda-version=12.x with cuda-toolkit, or the packages that need it alone";
-    (version.0 >= 12).then(|| Found::error(toolkit.line, message, fix))
+    (version.0 >= 12).then(|| Found::error(toolkit.line, message, fix).about(&toolkit.name))
 }
 
 /// Whether the channel pytorch has such a build.
-fn builds(cuda: &Item, torch: Option<&Item>, forge: bool) -> Option<Found> {
+fn builds(known: &Table<CondaTorch>, cuda: &Item, torch: Option<&Item>, forge: bool) -> Option<Found> {
     let release = torch.and_then(|item| version::minor(item.version.as_deref()?));
     let of_channel =
         cuda.name == "pytorch-cuda" || torch.is_some_and(|item| item.channel.as_deref() == Some("pytorch"));
-    let newest = BUILDS.last()?.0;
+    let last = known.newest()?;
+    let (newest, newest_cuda) = (last.release()?, last.cuda.last()?);
     if let (Some(release), Some(item)) = (release.filter(|release| *release > newest && of_channel), torch) {
         let message = format!(
             "the channel pytorch ends with {}.{}; it has no PyTorch {}.{}",
@@ -137,6 +128,7 @@ fn builds(cuda: &Item, torch: Option<&Item>, forge: bool) -> Option<Found> {
         );
         return Some(
             Found::error(item.line, message, "Use pytorch-gpu of conda-forge, or install torch with pip")
+                .about(&item.name)
                 .unless_certain(!forge),
         );
     }
@@ -145,24 +137,27 @@ fn builds(cuda: &Item, torch: Option<&Item>, forge: bool) -> Option<Found> {
     while let Some(shorter) = wanted.strip_suffix(".0").filter(|shorter| shorter.contains('.')) {
         wanted = shorter;
     }
-    let known =
-        |release: (u32, u32)| BUILDS.iter().find(|(one, _)| *one == release).map(|(_, builds)| *builds);
     match release {
         Some(release) => {
-            let builds = known(release).filter(|builds| !builds.contains(&wanted))?;
+            let builds = &known.of_release(release)?.cuda;
+            if builds.iter().any(|build| build == wanted) {
+                return None;
+            }
             let message = format!(
                 "PyTorch {}.{} of the channel pytorch has no build for CUDA {wanted}, only for {}",
                 release.0,
                 release.1,
                 builds.join(", ")
             );
-            Some(Found::error(cuda.line, message, format!("Use pytorch-cuda={}", builds.last()?)))
+            let fix = format!("Use pytorch-cuda={}", builds.last()?);
+            Some(Found::error(cuda.line, message, fix).about(&cuda.name))
         }
         None => {
-            let exists = BUILDS.iter().any(|(_, builds)| builds.contains(&wanted));
-            let message = format!("the channel pytorch has no pytorch-cuda {wanted}; the newest is 12.4");
-            (!exists && wanted.contains('.'))
-                .then(|| Found::error(cuda.line, message, "Use pytorch-cuda=12.4, or install torch with pip"))
+            let exists = known.all().iter().any(|row| row.cuda.iter().any(|build| build == wanted));
+            let message =
+                format!("the channel pytorch has no pytorch-cuda {wanted}; the newest is {newest_cuda}");
+            let fix = format!("Use pytorch-cuda={newest_cuda}, or install torch with pip");
+            (!exists && wanted.contains('.')).then(|| Found::error(cuda.line, message, fix).about(&cuda.name))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Lines of `pip freeze` that name files of the machine on which they were written.
 
+use diagnostic::Fix;
+
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::read::requirements::{bare, lines, option};
@@ -61,7 +63,7 @@ fn judge(list: &PackageList) -> Vec<Found> {
                 Found::error(
                     line.line,
                     message,
-                    "Write the release, such as `name==1.0`; `pip list --format=freeze` does",
+                    Fix::run("Write the release, as this command does:", "pip list --format=freeze"),
                 )
                 .unless_certain(certain),
             );

@@ -1,5 +1,7 @@
 //! accelerate's configuration, and the commands that start it with this file.
 
+use std::collections::BTreeMap;
+
 use serde_yaml::Value;
 
 use super::launch::{Launch, Launches};
@@ -40,6 +42,11 @@ impl AccelerateConfig {
     pub(crate) fn line(&self, path: &[&str]) -> usize {
         let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         self.lines.nearest(&path).unwrap_or(1)
+    }
+
+    /// The key of each line.
+    pub(crate) fn keys(&self) -> BTreeMap<usize, String> {
+        self.lines.keys()
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<u64> {

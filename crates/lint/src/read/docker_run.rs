@@ -1,121 +1,12 @@
 //! A `docker run` or `docker create`: its options, its image, and the words behind it.
 //!
-//! The options are those of docker/cli: cli/command/container/opts.go and run.go@28f75608. Options end at the
-//! first word that is none (SetInterspersed(false)).
+//! The options are rows of the catalog. They end at the first word that is none (SetInterspersed(false) in
+//! docker/cli: cli/command/container/run.go@28f75608).
+
+use catalog::Catalog;
+use catalog::docker_options::DockerCommand;
 
 use super::dockerfile::command::{Command, Word};
-
-/// Options with a value.
-const VALUED: &[&str] = &[
-    "add-host",
-    "annotation",
-    "attach",
-    "blkio-weight",
-    "blkio-weight-device",
-    "cap-add",
-    "cap-drop",
-    "cgroup-parent",
-    "cgroupns",
-    "cidfile",
-    "cpu-period",
-    "cpu-quota",
-    "cpu-rt-period",
-    "cpu-rt-runtime",
-    "cpu-shares",
-    "cpus",
-    "cpuset-cpus",
-    "cpuset-mems",
-    "detach-keys",
-    "device",
-    "device-cgroup-rule",
-    "device-read-bps",
-    "device-read-iops",
-    "device-write-bps",
-    "device-write-iops",
-    "dns",
-    "dns-opt",
-    "dns-option",
-    "dns-search",
-    "domainname",
-    "entrypoint",
-    "env",
-    "env-file",
-    "expose",
-    "gpus",
-    "group-add",
-    "health-cmd",
-    "health-interval",
-    "health-retries",
-    "health-start-interval",
-    "health-start-period",
-    "health-timeout",
-    "hostname",
-    "ip",
-    "ip6",
-    "ipc",
-    "isolation",
-    "kernel-memory",
-    "label",
-    "label-file",
-    "link",
-    "link-local-ip",
-    "log-driver",
-    "log-opt",
-    "mac-address",
-    "memory",
-    "memory-reservation",
-    "memory-swap",
-    "memory-swappiness",
-    "mount",
-    "name",
-    "net",
-    "net-alias",
-    "network",
-    "network-alias",
-    "oom-score-adj",
-    "pid",
-    "pids-limit",
-    "platform",
-    "publish",
-    "pull",
-    "restart",
-    "runtime",
-    "security-opt",
-    "shm-size",
-    "stop-signal",
-    "stop-timeout",
-    "storage-opt",
-    "sysctl",
-    "tmpfs",
-    "ulimit",
-    "user",
-    "userns",
-    "uts",
-    "volume",
-    "volume-driver",
-    "volumes-from",
-    "workdir",
-];
-/// Options without one.
-const FLAGS: &[&str] = &[
-    "detach",
-    "disable-content-trust",
-    "help",
-    "init",
-    "interactive",
-    "no-healthcheck",
-    "oom-kill-disable",
-    "privileged",
-    "publish-all",
-    "quiet",
-    "read-only",
-    "rm",
-    "sig-proxy",
-    "tty",
-];
-/// Letters with a value, and without.
-const SHORT_VALUED: &str = "acehlmpuvw";
-const SHORT_FLAGS: &str = "ditPq";
 
 /// One start of a container.
 #[derive(Debug)]
@@ -132,7 +23,7 @@ pub(crate) struct DockerRun<'c> {
 impl<'c> DockerRun<'c> {
     /// Reads a command; `None` where it starts no container, or words that only the shell knows hide the
     /// image.
-    pub(crate) fn read(command: &'c Command) -> Option<DockerRun<'c>> {
+    pub(crate) fn read(catalog: &Catalog, command: &'c Command) -> Option<DockerRun<'c>> {
         if !matches!(command.program(), "docker" | "podman" | "nerdctl") {
             return None;
         }
@@ -147,7 +38,7 @@ impl<'c> DockerRun<'c> {
         let mut options = Vec::new();
         let (mut at, mut hidden) = (0, false);
         while let Some(word) = words.get(at) {
-            match option(word, words.get(at + 1)) {
+            match option(catalog, word, words.get(at + 1)) {
                 Some(found) => {
                     at += found.words;
                     options.push((found.name, found.value));
@@ -206,21 +97,23 @@ pub(crate) struct RunOption<'c> {
 }
 
 /// The option that a word is, with the word behind it.
-pub(crate) fn option<'c>(word: &'c Word, next: Option<&'c Word>) -> Option<RunOption<'c>> {
+pub(crate) fn option<'c>(catalog: &Catalog, word: &'c Word, next: Option<&'c Word>) -> Option<RunOption<'c>> {
+    let known = catalog.docker_options();
     let made = |name: &str, value, words| Some(RunOption { name: name.to_owned(), value, words });
     if let Some(long) = word.text.strip_prefix("--") {
         let (name, attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-        if VALUED.contains(&name) {
-            return if attached { made(name, Some(word), 1) } else { made(name, next, 2) };
-        }
-        return FLAGS.contains(&name).then(|| made(name, None, 1))?;
+        let whole = &word.text[..name.len() + 2];
+        return match (known.option(DockerCommand::Run, whole)?.value, attached) {
+            (true, true) => made(name, Some(word), 1),
+            (true, false) => made(name, next, 2),
+            (false, _) => made(name, None, 1),
+        };
     }
     let letters = word.text.strip_prefix('-').filter(|letters| !letters.is_empty())?;
-    let end = letters.find(|letter: char| !SHORT_FLAGS.contains(letter)).unwrap_or(letters.len());
+    let takes_value = |letter| known.letter(DockerCommand::Run, letter).map(|row| row.value);
+    let end = letters.find(|letter| takes_value(letter) != Some(false)).unwrap_or(letters.len());
     let Some(letter) = letters[end..].chars().next() else { return made(letters, None, 1) };
-    if !SHORT_VALUED.contains(letter) {
-        return None;
-    }
+    takes_value(letter)?;
     let name = letter.to_string();
     match letters.len() > end + 1 {
         true => made(&name, Some(word), 1),
@@ -236,7 +129,7 @@ mod tests {
 
     fn read(text: &str) -> Option<(Vec<String>, String, Vec<String>)> {
         let script = Script::read(catalog(), text);
-        let run = DockerRun::read(&script.commands[0])?;
+        let run = DockerRun::read(catalog(), &script.commands[0])?;
         let names = run.options.iter().map(|(name, _)| name.clone()).collect();
         let behind = run.behind.iter().map(|word| word.text.clone()).collect();
         Some((names, run.image.text.clone(), behind))

@@ -1,6 +1,7 @@
 //! JSON as people write it, with the lines of its keys: comments, commas too many and words without quotes
 //! are read over, as Hjson does, which DeepSpeed reads its configuration with.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::line_index::LineIndex;
@@ -76,6 +77,25 @@ impl Json {
     /// The line of a key; the first where it is not there.
     pub(crate) fn line(&self, path: &str) -> usize {
         self.entries.get(path).map_or(1, |(line, _)| *line)
+    }
+
+    /// The key of each line; of several on one line, the one that has the others inside, if there is one.
+    pub(crate) fn keys_of_lines(&self) -> BTreeMap<usize, String> {
+        let mut outer: BTreeMap<usize, Vec<&String>> = BTreeMap::new();
+        let depth = |path: &str| path.matches('.').count();
+        for (path, (line, _)) in &self.entries {
+            let known = outer.entry(*line).or_default();
+            match known.first().map(|first| depth(path).cmp(&depth(first))) {
+                Some(Ordering::Greater) => {}
+                Some(Ordering::Equal) => known.push(path),
+                Some(Ordering::Less) | None => *known = vec![path],
+            }
+        }
+        let only = |(line, paths): (usize, Vec<&String>)| match paths.as_slice() {
+            [path] => Some((line, (*path).clone())),
+            _ => None,
+        };
+        outer.into_iter().filter_map(only).collect()
     }
 
     pub(crate) fn number(&self, path: &str) -> Option<f64> {
@@ -283,6 +303,10 @@ mod tests {
         assert!(json.is_true("b.c[1].d"));
         assert_eq!(json.keys("").map(|(key, _)| key).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(json.keys("b").map(|(key, _)| key).collect::<Vec<_>>(), ["c", "e"]);
+        let keys: Vec<String> = json.keys_of_lines().into_values().collect();
+        assert_eq!(keys, ["a", "b", "b.e"]);
+        let together = Json::read("{\"a\": 1, \"b\": {\"c\": 1}}").keys_of_lines();
+        assert!(together.is_empty(), "which of the two a finding means is unknown: {together:?}");
     }
 
     /// The line of each key was counted from the start of the file: hours for a file of some MiB.

@@ -30,6 +30,15 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
+    /// The keyword of each line of sshd_config: `PermitRootLogin`. The other files have keys, which rules name.
+    pub(crate) fn keywords(&self) -> BTreeMap<usize, String> {
+        let lines = self.text.lines().filter(|_| self.kind == Kind::Sshd).enumerate();
+        let words = lines.filter_map(|(index, line)| {
+            Some((index + 1, line.split([' ', '\t', '=']).find(|word| !word.is_empty())?))
+        });
+        words.filter(|(_, word)| !word.starts_with('#')).map(|(line, word)| (line, word.to_owned())).collect()
+    }
+
     /// The facts of the machine with this file in place of its own; `None` for a kind that no check judges.
     pub(crate) fn with_this_file(&self) -> Option<Facts> {
         let path = match self.kind {

@@ -1,5 +1,6 @@
 //! Kubernetes manifests: the documents of a file, and the pods that they describe.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use catalog::Catalog;
@@ -35,6 +36,7 @@ pub(crate) struct Manifest {
 /// One manifest.
 #[derive(Debug)]
 pub(crate) struct Document {
+    pub catalog: &'static Catalog,
     pub kind: String,
     /// `apps/v1`.
     pub api: String,
@@ -88,6 +90,11 @@ impl Manifest {
         manifest
     }
 
+    /// The key of each line: `spec.containers[0].image`.
+    pub(crate) fn keys(&self) -> BTreeMap<usize, String> {
+        self.documents.iter().flat_map(|document| document.lines.keys()).collect()
+    }
+
     pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
         let (twice, documents, others) = (Vec::new(), Vec::new(), Vec::new());
         let mut manifest = Manifest {
@@ -115,7 +122,8 @@ impl Manifest {
                             continue;
                         }
                     };
-                    manifest.documents.extend(document(value, first, &part).filter(|one| !one.is_patch()));
+                    let read = document(catalog, value, first, &part);
+                    manifest.documents.extend(read.filter(|one| !one.is_patch()));
                 }
                 Err(error) => {
                     let line = line_of(&error, &part);
@@ -167,11 +175,11 @@ impl Manifest {
 }
 
 /// The documents of a text as they are, patches of Kustomize included; none where one cannot be read.
-pub(crate) fn all_documents(source: &str) -> Vec<Document> {
+pub(crate) fn all_documents(catalog: &'static Catalog, source: &str) -> Vec<Document> {
     let read = |(first, part): (usize, String)| {
         too_deep(&part).is_none().then_some(())?;
         let value = serde_yaml::from_str::<Value>(&part).ok()?;
-        document(value, first, &part)
+        document(catalog, value, first, &part)
     };
     parts(source).into_iter().filter_map(read).collect()
 }
@@ -283,13 +291,15 @@ fn parts(source: &str) -> Vec<(usize, String)> {
     parts
 }
 
-fn document(value: Value, first: usize, source: &str) -> Option<Document> {
+fn document(catalog: &'static Catalog, value: Value, first: usize, source: &str) -> Option<Document> {
     let of = |path: &[&str]| below(&value, path).and_then(text).unwrap_or_default();
     let (kind, api, name) = (of(&["kind"]), of(&["apiVersion"]), of(&["metadata", "name"]));
     let lines = YamlLines::read(source, first);
     let source = source.to_owned();
-    let kustomized = false;
-    value.is_mapping().then(|| Document { kind, api, name, value, first, kustomized, lines, source })
+    let (kustomized, is_mapping) = (false, value.is_mapping());
+    let made = || Document { catalog, kind, api, name, value, first, kustomized, lines, source };
+    // Only a mapping is a manifest.
+    is_mapping.then(made)
 }
 
 /// Kinds that have a selector and a template of pods.

@@ -1,6 +1,7 @@
 //! The containers that a script starts with `docker run`, as services of a compose file: what is wrong with a
 //! service is wrong with them too.
 
+use catalog::Catalog;
 use serde_json::{Map, Value, json};
 
 use super::compose::Compose;
@@ -21,7 +22,8 @@ pub(crate) struct Started {
 impl Started {
     /// `None` where the script starts none whose options are all visible.
     pub(crate) fn of_script(script: &Script) -> Option<Started> {
-        let runs: Vec<(usize, String, Value)> = script.commands.iter().filter_map(service).collect();
+        let runs: Vec<(usize, String, Value)> =
+            script.commands.iter().filter_map(|one| service(script.catalog, one)).collect();
         let (mut text, mut lines) = ("services:\n".to_owned(), vec![1]);
         for (index, (line, _, value)) in runs.iter().enumerate() {
             // JSON on one line is YAML.
@@ -46,8 +48,8 @@ impl Started {
 }
 
 /// A container as a service: its line, its image and its keys.
-fn service(command: &Command) -> Option<(usize, String, Value)> {
-    let run = DockerRun::read(command).filter(|run| !run.hidden)?;
+fn service(catalog: &Catalog, command: &Command) -> Option<(usize, String, Value)> {
+    let run = DockerRun::read(catalog, command).filter(|run| !run.hidden)?;
     let image = run.image.text.clone();
     if image.contains('$') || !run.image.known {
         return None;

@@ -68,6 +68,32 @@ impl YamlLines {
     pub(crate) fn nearest(&self, path: &[String]) -> Option<usize> {
         (1..=path.len()).rev().find_map(|length| self.lines.get(&path[..length]).copied())
     }
+
+    /// The key of each line, or the item that begins there: `spec.containers[0].image`. Of a line with both
+    /// it is the item.
+    pub(crate) fn keys(&self) -> BTreeMap<usize, String> {
+        let mut outer: BTreeMap<usize, &Vec<String>> = BTreeMap::new();
+        for (path, line) in &self.lines {
+            let known = outer.entry(*line).or_insert(path);
+            if path.len() < known.len() {
+                *known = path;
+            }
+        }
+        outer.into_iter().map(|(line, path)| (line, joined(path))).collect()
+    }
+}
+
+/// A path as kubectl prints it.
+fn joined(path: &[String]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step.parse::<usize>() {
+            Ok(_) => text.extend(["[", step, "]"]),
+            Err(_) if text.is_empty() => text.push_str(step),
+            Err(_) => text.extend([".", step]),
+        }
+    }
+    text
 }
 
 fn note(open: &[Open], line: usize, lines: &mut BTreeMap<Vec<String>, usize>) {
@@ -126,5 +152,10 @@ mod tests {
         assert_eq!([of("a"), of("a.0.b"), of("a.0.c.d")], [Some(10), Some(11), Some(12)]);
         assert_eq!([of("a.1.b"), of("a.1.e.1.g.h"), of("a.1.e.0")], [Some(14), Some(17), Some(16)]);
         assert_eq!([of("z"), of("y")], [Some(18), None]);
+        let keys = lines.keys();
+        let at = |line| keys.get(&line).map(String::as_str);
+        assert_eq!([at(10), at(11), at(12)], [Some("a"), Some("a[0]"), Some("a[0].c")]);
+        assert_eq!([at(17), at(18)], [Some("a[1].e[1]"), Some("z")]);
+        assert_eq!(at(13), None, "the text of a block has no key");
     }
 }

@@ -1,17 +1,17 @@
 //! The findings for machines. The keys are stable; the schema is docs/schemas/lint.json.
 
-use diagnostic::render::json::EditEntry;
+use diagnostic::render::json::{EditEntry, FixEntry};
 use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use diagnostic::{Severity, Subject};
+use diagnostic::{Diagnostic, Fix, Severity, Subject};
 
 use super::{Counts, Coverage};
 use crate::Finding;
 
 /// Version of the format.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// What `envdoc lint --format json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -65,15 +65,19 @@ pub struct Entry {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// File and line again, as the findings of every command have them.
+    /// File and line again, as the findings of every command have them, and the name of what it is about: a
+    /// variable, a package, an image, the path of a key.
     pub subject: Subject,
     /// What is wrong, what was expected and the consequence.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// What to write instead; may be empty.
+    /// The same as `fixes`, as one text with the commands in backquotes; may be empty.
     pub fix: String,
-    /// What `envdoc lint --fix` changes; empty: nothing, the fix needs a person.
+    /// What to do, the best first: one with `edits` is what `envdoc lint --fix` does, one of class `manual`
+    /// needs a person.
+    pub fixes: Vec<FixEntry>,
+    /// The edits of all `fixes`; empty: `envdoc lint --fix` changes nothing.
     pub edits: Vec<EditEntry>,
 }
 
@@ -100,14 +104,17 @@ pub fn report(findings: &[Finding], files: &[String], coverage: &Coverage) -> Li
 }
 
 fn entry(finding: &Finding) -> Entry {
+    let Diagnostic { severity, subject, message, fixes, .. } = finding.found.diagnostic(&finding.file);
+    let lines: Vec<String> = fixes.iter().map(Fix::to_string).collect();
     Entry {
         rule: finding.rule.id.into(),
-        severity: finding.found.severity,
+        severity,
         file: finding.file.clone(),
         line: finding.found.line,
-        subject: Subject::line(&finding.file, finding.found.line),
-        message: finding.found.message.clone(),
-        fix: finding.found.fix.clone(),
-        edits: finding.found.edits.iter().map(EditEntry::from).collect(),
+        subject,
+        message,
+        fix: lines.join("; "),
+        fixes: fixes.iter().map(FixEntry::from).collect(),
+        edits: finding.found.edits().map(EditEntry::from).collect(),
     }
 }

@@ -5,12 +5,12 @@ pub mod coverage;
 pub mod json;
 pub mod rules;
 
+use diagnostic::Severity;
 use diagnostic::layout::{Layout, Mark};
 use diagnostic::render::text::by_file;
 use diagnostic::report::{Outcome, Report};
-use diagnostic::{Diagnostic, Fix, Severity, Subject};
 
-use crate::{Finding, Found};
+use crate::Finding;
 pub use coverage::Coverage;
 
 /// How many findings there are of each severity.
@@ -54,17 +54,11 @@ pub fn report(findings: &[Finding]) -> Report {
         command: "envdoc lint",
         about: Vec::new(),
         properties: Vec::new(),
-        results: findings.iter().map(|one| Outcome::new(one.rule, diagnostic(one).into())).collect(),
+        results: findings
+            .iter()
+            .map(|one| Outcome::new(one.rule, one.found.diagnostic(&one.file).into()))
+            .collect(),
         sections: Vec::new(),
-    }
-}
-
-fn diagnostic(finding: &Finding) -> Diagnostic {
-    let Found { severity, line, message, fix, .. } = &finding.found;
-    let found = Diagnostic::new(*severity, message.clone()).subject(Subject::line(&finding.file, *line));
-    match fix.is_empty() && finding.found.edits.is_empty() {
-        true => found,
-        false => found.fix(Fix { edits: finding.found.edits.clone(), ..Fix::safe(fix.clone(), &[]) }),
     }
 }
 
@@ -76,7 +70,7 @@ pub fn text(findings: &[Finding], coverage: &Coverage, layout: Layout) -> String
         return format!("{style}{sign}{style:#} no findings in {files}\n{checked}");
     }
     let words = Counts::of(findings).words();
-    let fixable = findings.iter().filter(|one| !one.found.edits.is_empty()).count();
+    let fixable = findings.iter().filter(|one| one.found.has_edits()).count();
     let fix = match fixable {
         0 => String::new(),
         _ => format!("{fixable} can be fixed with envdoc lint --fix\n"),

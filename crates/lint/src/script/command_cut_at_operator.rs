@@ -1,5 +1,7 @@
 //! A command for a container or another machine that the script's own shell cuts at `&&`.
 
+use catalog::Catalog;
+
 use crate::read::docker_run::DockerRun;
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::handed;
@@ -53,7 +55,7 @@ fn judge(script: &Script) -> Vec<Found> {
         if command.program() == "ssh" {
             return over_ssh(command, commands.get(at + 1));
         }
-        let (first, whose) = started(command)?;
+        let (first, whose) = started(script.catalog, command)?;
         if !BUILTINS.contains(&first.text.as_str()) || first.quoted {
             return None;
         }
@@ -70,12 +72,12 @@ fn judge(script: &Script) -> Vec<Found> {
 }
 
 /// The program that a container or a step starts, and who starts it.
-fn started(command: &Command) -> Option<(&Word, &'static str)> {
+fn started<'c>(catalog: &Catalog, command: &'c Command) -> Option<(&'c Word, &'static str)> {
     let words = &command.words;
     let behind = |at: usize| words.get(at);
     match command.program() {
         "docker" | "podman" | "nerdctl" => {
-            if let Some(run) = DockerRun::read(command) {
+            if let Some(run) = DockerRun::read(catalog, command) {
                 return run
                     .behind
                     .first()

@@ -1,5 +1,7 @@
 //! A command that is gone, or never was.
 
+use diagnostic::Fix;
+
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -64,7 +66,10 @@ fn judge(script: &Script) -> Vec<Found> {
                     Some(Found::warning(
                         line,
                         message,
-                        "Check with `nvidia-ctk --version`, `docker info` and a test container",
+                        Fix::safe(
+                            "Check the toolkit, and whether Docker knows its runtime:",
+                            &["nvidia-ctk --version", "docker info"],
+                        ),
                     ))
                 }
                 "python" | "python3"

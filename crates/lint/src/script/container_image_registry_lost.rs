@@ -113,7 +113,7 @@ fn old_form(image: &str, line: usize) -> Option<Found> {
          unless \
          its credentials name {host}; the import fails with 401 Unauthorized"
     );
-    Some(Found::warning(line, message, format!("Write `{registry}#{rest}`")))
+    Some(Found::warning(line, message, format!("Write `{registry}#{rest}`")).about(image))
 }
 
 /// A `#` in a directive, which begins a comment for sbatch.

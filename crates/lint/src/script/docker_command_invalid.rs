@@ -1,5 +1,8 @@
 //! Commands of docker that it refuses, or whose options exclude each other.
 
+use catalog::Catalog;
+use catalog::docker_options::DockerCommand;
+
 use crate::read::docker_run::{DockerRun, option};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::handed::all_commands;
@@ -41,7 +44,10 @@ pub(crate) const RULE: Rule = Rule {
             "run.sh",
             "docker build $ARGS\ndocker build \"$@\"\ndocker buildx bake\ndocker build -t a $DIR\n",
         ),
-        named("run.sh", "docker run -it --rm image bash\n"),
+        named(
+            "run.sh",
+            "docker build --provenance false --sbom false -t a .\ndocker run -it --rm image bash\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --gres=gpu:1\nsrun --pty docker run -it image bash\ndocker run -t i a\n",
@@ -58,14 +64,14 @@ fn judge(script: &Script) -> Vec<Found> {
     let batch = script.text.lines().any(|line| line.starts_with("#SBATCH"));
     let mut found: Vec<Found> = Vec::new();
     for command in all_commands(script) {
-        if let Some(run) = DockerRun::read(&command) {
+        if let Some(run) = DockerRun::read(script.catalog, &command) {
             let one = conflict(&command, &run)
                 .or_else(|| relative(&command, &run))
                 .or_else(|| capitals(command.line, run.image))
                 .or_else(|| host_ports(&command, &run));
             found.extend(one);
         } else if command.program() == "docker" {
-            found.extend(build(&command));
+            found.extend(build(script.catalog, &command));
         }
     }
     found.extend(terminal(script, batch));
@@ -165,73 +171,16 @@ fn host_ports(command: &Command, run: &DockerRun) -> Option<Found> {
     Some(if differ { Found::warning(line, message, fix) } else { Found::note(line, message, fix) })
 }
 
-/// Options of `docker build` with a value.
-const BUILD_VALUED: &[&str] = &[
-    "-t",
-    "--tag",
-    "-f",
-    "--file",
-    "--build-arg",
-    "--target",
-    "--platform",
-    "--secret",
-    "--ssh",
-    "--cache-from",
-    "--cache-to",
-    "-o",
-    "--output",
-    "--label",
-    "--network",
-    "--progress",
-    "--build-context",
-    "--builder",
-    "--add-host",
-    "--shm-size",
-    "--ulimit",
-    "--iidfile",
-    "--metadata-file",
-    "--memory",
-    "-m",
-    "--attest",
-    "--allow",
-    "--annotation",
-    "--cgroup-parent",
-    "--cpuset-cpus",
-    "--isolation",
-    "--security-opt",
-    "--no-cache-filter",
-    "--call",
-    "--memory-swap",
-    "--cpu-shares",
-    "--cpu-quota",
-    "--cpu-period",
-];
-const BUILD_FLAGS: &[&str] = &[
-    "--no-cache",
-    "--pull",
-    "-q",
-    "--quiet",
-    "--rm",
-    "--force-rm",
-    "--squash",
-    "--load",
-    "--push",
-    "--compress",
-    "--check",
-    "-D",
-    "--debug",
-    "--disable-content-trust",
-    "--provenance",
-    "--sbom",
-];
-
-fn build(command: &Command) -> Option<Found> {
+/// A `docker build` without a directory to build from, or with several.
+fn build(catalog: &Catalog, command: &Command) -> Option<Found> {
     let at = match (command.word(1), command.word(2)) {
         ("build", _) => 2,
         ("buildx" | "image", "build") => 3,
         _ => return None,
     };
     let words = &command.words[at..];
+    let known = catalog.docker_options();
+    let takes_value = |name: &str| known.option(DockerCommand::Build, name).map(|row| row.value);
     let (mut contexts, mut index) = (Vec::new(), 0);
     while let Some(word) = words.get(index) {
         index += 1;
@@ -245,7 +194,7 @@ fn build(command: &Command) -> Option<Found> {
                 return None;
             }
             contexts.push(word);
-        } else if BUILD_VALUED.contains(&name) || text.starts_with("-t") || text.starts_with("-f") {
+        } else if takes_value(name) == Some(true) || text.starts_with("-t") || text.starts_with("-f") {
             let given = if attached { None } else { words.get(index) };
             index += usize::from(!attached);
             if let Some(tag) = given.filter(|_| matches!(name, "-t" | "--tag"))
@@ -253,7 +202,7 @@ fn build(command: &Command) -> Option<Found> {
             {
                 return Some(found);
             }
-        } else if !BUILD_FLAGS.contains(&name) {
+        } else if takes_value(name).is_none() {
             return None;
         }
     }
@@ -284,7 +233,8 @@ fn terminal(script: &Script, batch: bool) -> Vec<Found> {
             return false;
         }
         let (mut inner, mut tty, mut detached, mut at) = (false, false, false, verb + 1);
-        while let Some(found) = command.words.get(at).and_then(|word| option(word, command.words.get(at + 1)))
+        while let Some(found) =
+            command.words.get(at).and_then(|word| option(script.catalog, word, command.words.get(at + 1)))
         {
             let long = found.name.len() > 1 && !found.name.chars().all(|letter| "ditPq".contains(letter));
             inner |= found.name == "interactive" || !long && found.name.contains('i');

@@ -53,7 +53,7 @@ fn judge(script: &Script) -> Vec<Found> {
                  and fails \
                  where the files are not in the cache yet"
             );
-            Found::warning(command.line, message, format!("Set {name} after the download"))
+            Found::warning(command.line, message, format!("Set {name} after the download")).about(name)
         }));
     }
     found

@@ -64,7 +64,7 @@ fn judge(script: &Script) -> Vec<Found> {
                 user.line
             );
             let fix = "Write `while read …; do …; done < <(COMMAND)` (bash), or read from a file";
-            Found::error(line, message, fix)
+            Found::error(line, message, fix).about(name)
         }));
     }
     found

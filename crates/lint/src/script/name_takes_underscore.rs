@@ -50,11 +50,10 @@ fn judge(script: &Script) -> Vec<Found> {
             };
             let message =
                 format!("${name} reads the variable {name}, which nothing sets here, and not {short}");
-            found.push(Found::warning(
-                index + 1,
-                message,
-                format!("Write `${{{short}}}{}`", &name[short.len()..]),
-            ));
+            found.push(
+                Found::warning(index + 1, message, format!("Write `${{{short}}}{}`", &name[short.len()..]))
+                    .about(name),
+            );
         }
     }
     found

@@ -1,5 +1,7 @@
 //! Options of docker or apptainer that the container gets as its command.
 
+use catalog::Catalog;
+
 use crate::read::docker_run::{DockerRun, option};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::handed::all_commands;
@@ -42,7 +44,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(script: &Script) -> Vec<Found> {
     all_commands(script)
         .iter()
-        .filter_map(|command| of_docker(command).or_else(|| of_apptainer(command)))
+        .filter_map(|command| of_docker(script.catalog, command).or_else(|| of_apptainer(command)))
         .collect()
 }
 
@@ -81,14 +83,14 @@ fn is_known(image: &str) -> bool {
     .any(|start| image.starts_with(start) && !image.contains("nvcr.io/nvidia/k8s"))
 }
 
-fn of_docker(command: &Command) -> Option<Found> {
-    let run = DockerRun::read(command)?;
+fn of_docker(catalog: &Catalog, command: &Command) -> Option<Found> {
+    let run = DockerRun::read(catalog, command)?;
     if run.has("entrypoint") || is_unknown_list(run.image) {
         return None;
     }
     let first = run.behind.first()?;
     let found = match first.text.starts_with('-') {
-        true => leading(run.behind).or_else(|| {
+        true => leading(catalog, run.behind).or_else(|| {
             // A server's own options come first, the engine's behind them.
             let server = ["vllm/vllm-openai", "lmsysorg/sglang"];
             let is_server = server.iter().any(|start| run.image.text.starts_with(start));
@@ -102,7 +104,7 @@ fn of_docker(command: &Command) -> Option<Found> {
         false => None,
     };
     let at = found.or_else(|| {
-        let own = option(first, run.behind.get(1)).filter(|one| OWN.contains(&one.name.as_str()))?;
+        let own = option(catalog, first, run.behind.get(1)).filter(|one| OWN.contains(&one.name.as_str()))?;
         // An image with a known command: nothing else can be meant.
         let unmistakable = matches!(own.name.as_str(), "gpus" | "ipc" | "shm-size" | "ulimit" | "rm");
         (unmistakable && is_known(&run.image.text)).then_some(first)
@@ -119,9 +121,9 @@ fn of_docker(command: &Command) -> Option<Found> {
 }
 
 /// The first word of options of the engine that begin the command, where a program follows them.
-fn leading(words: &[Word]) -> Option<&Word> {
+fn leading<'w>(catalog: &Catalog, words: &'w [Word]) -> Option<&'w Word> {
     let (mut at, mut own) = (0, false);
-    while let Some(found) = words.get(at).and_then(|word| option(word, words.get(at + 1))) {
+    while let Some(found) = words.get(at).and_then(|word| option(catalog, word, words.get(at + 1))) {
         own |= OWN.contains(&found.name.as_str());
         at += found.words;
     }

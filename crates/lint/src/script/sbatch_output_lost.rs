@@ -1,5 +1,7 @@
 //! Output files of a job that Slurm cannot create, or that jobs share.
 
+use diagnostic::Fix;
+
 use crate::read::sbatch::{Batch, BatchOption};
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -57,7 +59,14 @@ fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
     let message = format!(
         "Slurm before 23.02 does not create {folder} for the output file, and the job fails if it is missing"
     );
-    let fix = format!("For older releases run `mkdir -p {folder}` before sbatch");
+    // Slurm replaces %x, %j and the like in the path.
+    let fix = match folder.contains('%') {
+        true => Fix::manual(format!("Create {folder} before sbatch")),
+        false => {
+            let command = format!("mkdir -p {}", diagnostic::shell::word(folder));
+            Fix::run("Create the directory before sbatch:", command)
+        }
+    };
     match late {
         Some((line, _)) => {
             let message = format!(

@@ -118,7 +118,7 @@ fn judge(script: &Script) -> Vec<Found> {
                     continue;
                 };
                 let message = format!("${name} is `{value}` here, with the GPU type, not a number");
-                found.push(Found::error(line, message, "Use $SLURM_GPUS_ON_NODE"));
+                found.push(Found::error(line, message, "Use $SLURM_GPUS_ON_NODE").about(*name));
             }
         }
     }
@@ -135,10 +135,11 @@ fn unset(line: usize, command: &str, name: &str, option: &str, batch: &Batch) ->
     if option == "array" {
         let message =
             format!("Slurm sets {name} only with --array, which the script does not have: sbatch needs it");
-        return Found::note(line, message, "Add `#SBATCH --array=…`, or submit with `sbatch --array=…`");
+        return Found::note(line, message, "Add `#SBATCH --array=…`, or submit with `sbatch --array=…`")
+            .about(name);
     }
     // Without a request for GPUs in the script, the options may be on the command line.
-    Found::error(line, message, fix).unless_certain(is_count(command, name) && batch.has_gpus())
+    Found::error(line, message, fix).about(name).unless_certain(is_count(command, name) && batch.has_gpus())
 }
 
 /// Whether a command uses a variable as the batch script's shell does, also in arithmetic.

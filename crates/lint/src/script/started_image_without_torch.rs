@@ -41,6 +41,7 @@ fn judge(script: &Script) -> Vec<Found> {
         );
         (imports && !brings).then(|| {
             Found::error(command.line, message, "Use an image with torch, or `nvidia-smi -L`")
+                .about(&image.text)
                 .unless_certain(command.certain)
         })
     });

@@ -70,7 +70,7 @@ fn judge(script: &Script) -> Vec<Found> {
             command.program()
         );
         let fix = format!("Write `sudo --preserve-env={} {} …`", lost.join(","), command.program());
-        found.push(Found::warning(command.line, message, fix));
+        found.push(Found::warning(command.line, message, fix).about(*first));
     }
     found
 }

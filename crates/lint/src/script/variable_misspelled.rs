@@ -109,8 +109,8 @@ fn judge(script: &Script) -> Vec<Found> {
         };
         let fix = format!("Write `${}`, and `set -u` at the top of the script", set.name);
         Some(match removes {
-            true => Found::error(line, message, fix),
-            false => Found::warning(line, message, fix),
+            true => Found::error(line, message, fix).about(name),
+            false => Found::warning(line, message, fix).about(name),
         })
     });
     found.collect()

@@ -50,7 +50,7 @@ fn judge(script: &Script) -> Vec<Found> {
     .filter(|(line, _, _)| read_after(*line))
     .map(|(line, name, word)| {
         let message = format!("{name} is set without `export`; programs started by the script do not see it");
-        Found::warning(line, message, format!("Write `export {name}={}`", word.text))
+        Found::warning(line, message, format!("Write `export {name}={}`", word.text)).about(name)
     })
     .collect()
 }

@@ -123,7 +123,7 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
     );
     // Names in capitals may be in the environment of the other side.
     let certain = !reads && !name.chars().any(|letter| letter.is_ascii_uppercase());
-    Some(Found::error(line, message, fix).unless_certain(certain))
+    Some(Found::error(line, message, fix).about(name).unless_certain(certain))
 }
 
 /// The names that each line of a text uses.

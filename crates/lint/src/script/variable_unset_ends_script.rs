@@ -69,11 +69,10 @@ fn judge(script: &Script) -> Vec<Found> {
                  image, a container and a batch job need not have it"
             );
             let line = word.line.max(command.line);
-            found.push(Found::warning(
-                line,
-                message,
-                format!("Write `${{{name}:+:${name}}}` after the new path"),
-            ));
+            found.push(
+                Found::warning(line, message, format!("Write `${{{name}:+:${name}}}` after the new path"))
+                    .about(name),
+            );
         }
     }
     found

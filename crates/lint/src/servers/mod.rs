@@ -1,12 +1,13 @@
 //! The servers that a container starts: on which ports and addresses they listen.
 
-mod known;
 mod of_service;
 
 use std::collections::BTreeMap;
 
+use catalog::Catalog;
+use catalog::model_servers::{ModelServer, ServerPort};
+
 use crate::read::dockerfile::command::{Command, Word};
-use known::{KNOWN, Known, Listens};
 
 pub(crate) use of_service::{of_pod, of_service};
 
@@ -66,16 +67,17 @@ pub(crate) struct Image<'i> {
 /// The only server that a container runs: of an image whose entrypoint is a server, or of its commands.
 /// `None` where there is none, or where it is not clear what else runs.
 pub(crate) fn server(
+    catalog: &'static Catalog,
     image: Option<Image>,
     commands: &[Command],
     environment: &Environment,
 ) -> Option<Server> {
-    let own = |known: &Known| {
+    let own = |known: &ModelServer| {
         let name = image?.name;
         known.images.iter().any(|one| is_image(name, one)).then_some(())
     };
     for command in commands {
-        match known_by_words(&command.words) {
+        match known_by_words(catalog, &command.words) {
             // What is behind a server in the foreground waits for its end.
             Some((known, at)) if command.after != "&" => {
                 return Some(read(known, &command.words[at..], environment, own(known).is_some()));
@@ -88,10 +90,18 @@ pub(crate) fn server(
     if !commands.iter().all(|command| is_options(&command.words)) {
         return None;
     }
-    let known =
-        KNOWN.iter().find(|known| own(known).is_some()).filter(|_| image.is_some_and(|one| one.enters))?;
+    let mut servers = catalog.model_servers().all().iter();
+    let known = servers.find(|known| own(known).is_some()).filter(|_| image.is_some_and(|one| one.enters))?;
     let words: Vec<Word> = commands.iter().flat_map(|command| command.words.clone()).collect();
     Some(read(known, &words, environment, true))
+}
+
+/// The variables that may set a port, an address or options of a server: a file of variables may set any.
+fn variables(catalog: &Catalog) -> impl Iterator<Item = &String> {
+    catalog.model_servers().all().iter().flat_map(|known| {
+        let of_ports = known.ports.iter().flat_map(|port| &port.variables);
+        of_ports.chain(&known.host_variables).chain(&known.hiding)
+    })
 }
 
 /// Whether an image is one of a repository.
@@ -107,7 +117,7 @@ fn is_options(words: &[Word]) -> bool {
 }
 
 /// The server whose program the words name, and where its own words begin.
-fn known_by_words(words: &[Word]) -> Option<(&'static Known, usize)> {
+fn known_by_words(catalog: &'static Catalog, words: &[Word]) -> Option<(&'static ModelServer, usize)> {
     let at = first_program(words)?;
     let base = |word: &Word| word.text.rsplit('/').next().unwrap_or_default().to_owned();
     let program = base(words.get(at)?);
@@ -116,18 +126,18 @@ fn known_by_words(words: &[Word]) -> Option<(&'static Known, usize)> {
         let options = words[at + 1..position].iter().all(|word| word.text.starts_with('-'));
         options.then_some(position + 1)
     });
-    KNOWN.iter().find_map(|known| {
+    catalog.model_servers().all().iter().find_map(|known| {
         let module = module.flatten();
-        if let Some(place) = module
-            .filter(|place| words.get(*place).is_some_and(|word| known.modules.contains(&word.text.as_str())))
-        {
+        let is_module =
+            |place: &usize| words.get(*place).is_some_and(|word| known.modules.contains(&word.text));
+        if let Some(place) = module.filter(is_module) {
             return Some((known, place + 1));
         }
-        let (_, command) = known.programs.iter().find(|(name, _)| *name == program)?;
+        let row = known.programs.iter().find(|row| row.program == program)?;
         let next = words.get(at + 1).map_or("", |word| word.text.as_str());
-        match command {
+        match row.commands.as_slice() {
             [] => Some((known, at + 1)),
-            commands => commands.contains(&next).then_some((known, at + 2)),
+            commands => commands.iter().any(|one| one == next).then_some((known, at + 2)),
         }
     })
 }
@@ -155,12 +165,17 @@ fn first_program(words: &[Word]) -> Option<usize> {
 }
 
 /// Reads the options of a server.
-fn read(known: &'static Known, words: &[Word], environment: &Environment, in_own_image: bool) -> Server {
+fn read(
+    known: &'static ModelServer,
+    words: &[Word],
+    environment: &Environment,
+    in_own_image: bool,
+) -> Server {
     let options = Options { words };
     // A file or an argument that is not visible may set anything.
     let hidden = options.any_unknown()
         || known.files.iter().any(|name| options.has(name))
-        || known.hiding.iter().any(|name| environment.contains_key(*name));
+        || known.hiding.iter().any(|name| environment.contains_key(name));
     let bind = known.binds.iter().find_map(|name| options.value(name));
     let ports = match (hidden, &bind) {
         (true, _) => None,
@@ -175,12 +190,12 @@ fn read(known: &'static Known, words: &[Word], environment: &Environment, in_own
         None if hidden => None,
         None => default_address(known, environment, in_own_image),
     };
-    Server { name: known.name, ports, loopback, loads_model: known.loads_model }
+    Server { name: &known.name, ports, loopback, loads_model: known.loads_model }
 }
 
-fn default_address(known: &Known, environment: &Environment, in_own_image: bool) -> Option<String> {
-    for name in known.host_variables {
-        if let Some(value) = environment.get(*name) {
+fn default_address(known: &ModelServer, environment: &Environment, in_own_image: bool) -> Option<String> {
+    for name in &known.host_variables {
+        if let Some(value) = environment.get(name) {
             return value.as_ref().filter(|value| is_loopback(value)).map(|value| format!("{name}={value}"));
         }
     }
@@ -189,19 +204,19 @@ fn default_address(known: &Known, environment: &Environment, in_own_image: bool)
 }
 
 /// One port of a server.
-fn port(one: &Listens, options: &Options, environment: &Environment, in_own_image: bool) -> Option<Port> {
+fn port(one: &ServerPort, options: &Options, environment: &Environment, in_own_image: bool) -> Option<Port> {
     if let Some((name, value)) = one.options.iter().find_map(|name| options.value(name)) {
         return Some(Port { number: value.parse().ok()?, set_by: format!("{name} {value}") });
     }
-    for name in one.variables {
-        if let Some(value) = environment.get(*name) {
+    for name in &one.variables {
+        if let Some(value) = environment.get(name) {
             let value = value.as_ref()?;
             let number = value.rsplit(':').next()?.parse().ok()?;
             return Some(Port { number, set_by: format!("{name}={value}") });
         }
     }
     // Images often set a variable of this name; only that of the server's own image is known.
-    if !in_own_image && one.variables.contains(&"PORT") {
+    if !in_own_image && one.variables.iter().any(|name| name == "PORT") {
         return None;
     }
     let number = one.in_image.filter(|_| in_own_image).or(one.default)?;
@@ -295,7 +310,7 @@ mod tests {
         let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
         let environment = environment.iter().map(pair).collect();
         let image = (!image.is_empty()).then_some(Image { name: image, enters: true });
-        let server = server(image, &commands, &environment)?;
+        let server = server(catalog::testing::catalog(), image, &commands, &environment)?;
         Some((server.port().map(|port| port.number), server.loopback.is_some()))
     }
 

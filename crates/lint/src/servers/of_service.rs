@@ -1,6 +1,6 @@
 //! The server of a service of a compose file, and of a container of a pod.
 
-use super::{Environment, Image, Server, server};
+use super::{Environment, Image, Server, server, variables};
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::expand::Variables;
@@ -24,8 +24,8 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
     environment.values_mut().for_each(visible);
     // A file of variables may set any of them.
     if service.at(&["env_file"]).is_some() {
-        for name in ["PORT", "OLLAMA_HOST", "UVICORN_PORT", "UVICORN_HOST", "GUNICORN_CMD_ARGS"] {
-            environment.entry(name.to_owned()).or_insert(None);
+        for name in variables(file.catalog) {
+            environment.entry(name.clone()).or_insert(None);
         }
     }
     let own = |key: &str| service.at(&[key]).is_some();
@@ -35,10 +35,10 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
     let of = |enters| image.as_deref().map(|name| Image { name, enters });
     if own("entrypoint") {
         let all = [words("entrypoint"), words("command")].concat();
-        return server(of(false), &started_by(&all, 1), &environment);
+        return server(file.catalog, of(false), &started_by(&all, 1), &environment);
     }
     if !built {
-        return server(of(true), &started_by(&words("command"), 1), &environment);
+        return server(file.catalog, of(true), &started_by(&words("command"), 1), &environment);
     }
     let read = file.built(service)?;
     // A stage that is not the last one.
@@ -57,18 +57,19 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
     let entry = entrypoint(&read);
     let base = base.as_deref().map(|name| Image { name, enters: entry.is_none() });
     match (entry, own("command")) {
-        (None, true) => server(base, &started_by(&words("command"), 1), &environment),
-        (None, false) if command(&read).is_none() => server(base, &[], &environment),
-        (_, false) => server(base, &started(&read), &environment),
+        (None, true) => server(file.catalog, base, &started_by(&words("command"), 1), &environment),
+        (None, false) if command(&read).is_none() => server(file.catalog, base, &[], &environment),
+        (_, false) => server(file.catalog, base, &started(&read), &environment),
         (Some(entry), true) => {
             let first = entry.json.clone()?;
-            server(base, &started_by(&[first, words("command")].concat(), 1), &environment)
+            server(file.catalog, base, &started_by(&[first, words("command")].concat(), 1), &environment)
         }
     }
 }
 
 /// The server that a container of a pod runs.
 pub(crate) fn of_pod(container: &Container) -> Option<Server> {
+    let catalog = container.pod.document.catalog;
     let items = list(container.value, "env").into_iter();
     let mut environment: Environment = items
         .filter_map(|one| {
@@ -77,8 +78,8 @@ pub(crate) fn of_pod(container: &Container) -> Option<Server> {
         })
         .collect();
     if !list(container.value, "envFrom").is_empty() {
-        for name in ["PORT", "OLLAMA_HOST", "UVICORN_PORT", "UVICORN_HOST", "GUNICORN_CMD_ARGS"] {
-            environment.entry(name.to_owned()).or_insert(None);
+        for name in variables(catalog) {
+            environment.entry(name.clone()).or_insert(None);
         }
     }
     let texts = |key: &str| -> Vec<String> {
@@ -87,7 +88,7 @@ pub(crate) fn of_pod(container: &Container) -> Option<Server> {
     let (command, arguments) = (texts("command"), texts("args"));
     let image = scalar(container.value, &["image"]);
     let image = image.as_deref().map(|name| Image { name, enters: command.is_empty() });
-    server(image, &started_by(&[command, arguments].concat(), 1), &environment)
+    server(catalog, image, &started_by(&[command, arguments].concat(), 1), &environment)
 }
 
 /// The commands that words start, those inside of `bash -c` included.

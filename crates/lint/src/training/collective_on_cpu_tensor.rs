@@ -53,18 +53,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Collectives, with the place of the tensor that the rank gives.
-const COLLECTIVES: &[(&str, usize, &str)] = &[
-    ("all_reduce", 0, "tensor"),
-    ("broadcast", 0, "tensor"),
-    ("reduce", 0, "tensor"),
-    ("all_gather", 1, "tensor"),
-    ("all_gather_into_tensor", 1, "input_tensor"),
-    ("reduce_scatter_tensor", 1, "input"),
-    ("send", 0, "tensor"),
-    ("recv", 0, "tensor"),
-];
-
 /// Functions that make a tensor on the default device.
 const MAKERS: &[&str] = &["zeros", "ones", "empty", "full", "rand", "randn", "arange", "linspace", "eye"];
 
@@ -83,14 +71,15 @@ fn judge(program: &Program) -> Vec<Found> {
 
 fn fault(program: &Program, call: &Call) -> Option<Found> {
     let name = call.name.strip_prefix("torch.distributed.")?;
-    let (_, index, keyword) = COLLECTIVES.iter().find(|(known, _, _)| *known == name)?;
+    let known = program.catalog.distributed_functions().communicating(&call.name)?;
+    let (index, keyword) = (known.tensor_at?, known.tensor.as_deref()?);
     let other = |one: &crate::read::python::Argument| {
         matches!(one.name.as_deref(), Some("group" | "process_group" | "*"))
     };
     if call.arguments.iter().any(other) || call.arguments.len() > index + 2 {
         return None;
     }
-    let tensor = call.argument(*index, keyword)?;
+    let tensor = call.argument(index, keyword)?;
     if let Some(made) = program.call_at(&tensor.at) {
         return on_cpu(made).then(|| found(call, name, &tensor.text, call.line));
     }

@@ -1,5 +1,7 @@
 //! A collective that only one rank calls.
 
+use catalog::distributed_functions::Kind;
+
 use crate::read::python::{Call, Function, Program, contains, is_other_ranks, names};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -106,23 +108,6 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
 };
-
-/// Collectives, with the number of arguments before the group.
-const COLLECTIVES: &[(&str, usize)] = &[
-    ("barrier", 0),
-    ("all_reduce", 2),
-    ("reduce", 3),
-    ("broadcast", 2),
-    ("all_gather", 2),
-    ("gather", 3),
-    ("scatter", 3),
-    ("reduce_scatter", 3),
-    ("all_gather_into_tensor", 2),
-    ("reduce_scatter_tensor", 3),
-    ("all_gather_object", 2),
-    ("gather_object", 3),
-    ("broadcast_object_list", 2),
-];
 
 const FIX: &str = "Move it out of the branch, so that every rank calls it";
 
@@ -257,8 +242,8 @@ fn collective(program: &Program, call: &Call) -> Option<String> {
         return None;
     }
     let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
-    let known = COLLECTIVES.iter().find(|(name, _)| *name == last).is_some_and(|(_, most)| plain <= *most);
-    if matches!(before, "torch.distributed" | "deepspeed.comm") && known {
+    let known = program.catalog.distributed_functions().of_kind(&call.name, Kind::Collective);
+    if known.is_some_and(|known| known.group_at.is_some_and(|at| plain <= at)) {
         return Some(call.name.clone());
     }
     let made_by = |makers: &[&str]| {

@@ -1,5 +1,7 @@
 //! The result of a collective that returns none, and reductions that do not exist.
 
+use catalog::distributed_functions::{DistributedFunction, Kind};
+
 use crate::read::python::{Call, Program, is_name, names, string};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -52,26 +54,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Collectives that return nothing unless they are asynchronous, with the place of async_op; the last ones
-/// never return anything.
-const COLLECTIVES: &[(&str, usize)] = &[
-    ("all_reduce", 3),
-    ("reduce", 4),
-    ("broadcast", 3),
-    ("all_gather", 3),
-    ("gather", 4),
-    ("scatter", 4),
-    ("reduce_scatter", 4),
-    ("all_gather_into_tensor", 3),
-    ("reduce_scatter_tensor", 4),
-    ("all_to_all", 3),
-    ("all_to_all_single", 5),
-    ("all_gather_object", 9),
-    ("gather_object", 9),
-    ("broadcast_object_list", 9),
-    ("scatter_object_list", 9),
-];
-
 /// What torch.distributed.ReduceOp has.
 const REDUCTIONS: &[&str] =
     &["SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM", "RedOpType", "UNUSED"];
@@ -86,7 +68,7 @@ fn judge(program: &Program) -> Vec<Found> {
 /// An asynchronous collective for which the program never waits.
 fn not_awaited(program: &Program, call: &Call) -> Option<Found> {
     let name = call.name.strip_prefix("torch.distributed.")?;
-    COLLECTIVES.iter().find(|(known, _)| *known == name)?;
+    collective(program, call)?;
     call.keyword("async_op").filter(|one| one.text == "True")?;
     let waits = ["wait(", "get_future", "is_completed", "synchronize("];
     if waits.iter().any(|word| program.text.contains(word)) {
@@ -101,12 +83,19 @@ fn not_awaited(program: &Program, call: &Call) -> Option<Found> {
     Some(Found::warning(call.line, message, fix))
 }
 
+/// The collective of tensors or objects that a call is; a barrier has none.
+fn collective<'p>(program: &'p Program, call: &Call) -> Option<&'p DistributedFunction> {
+    let known = program.catalog.distributed_functions().of_kind(&call.name, Kind::Collective);
+    known.filter(|known| !known.function.ends_with("barrier"))
+}
+
 fn used(program: &Program, call: &Call) -> Option<Found> {
     let name = call.name.strip_prefix("torch.distributed.")?;
-    let (_, place) = COLLECTIVES.iter().find(|(known, _)| *known == name)?;
+    // A function without async_op returns nothing in any case.
+    let known = collective(program, call)?;
     let given = call.arguments.iter().any(|one| matches!(one.name.as_deref(), Some("async_op" | "*")));
     let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
-    if given || plain > *place {
+    if given || known.async_op_at.is_some_and(|at| plain > at) {
         return None;
     }
     let behind = program.text.get(call.at.end..)?;

@@ -163,7 +163,7 @@ fn in_dataset(program: &Program, loader: &Call) -> Option<Use> {
     let class = dataset(&home, name)?;
     let used = of_class(&Made { program, call: made, home: &home, class })?;
     let other = Some(Rc::new(OtherFile { path: file.name.clone(), by: None }));
-    Some(Use { name: used.0, location: Location { file: other, line: used.1 }, class: None })
+    Some(Use { name: used.0, location: Location::new(other, used.1), class: None })
 }
 
 fn dataset<'p>(program: &'p Program, name: &str) -> Option<&'p Class> {

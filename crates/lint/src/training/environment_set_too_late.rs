@@ -106,11 +106,14 @@ fn imported(program: &Program, name: &str, line: usize) -> Option<Found> {
     let message = format!(
         "{name} is set after the import of {library} in line {at}, which has read it: it has no effect"
     );
-    Some(Found::warning(
-        line,
-        message,
-        format!("Set it above the import, or in the environment: `{name}=… python …`"),
-    ))
+    Some(
+        Found::warning(
+            line,
+            message,
+            format!("Set it above the import, or in the environment: `{name}=… python …`"),
+        )
+        .about(name),
+    )
 }
 
 fn device(

@@ -62,7 +62,7 @@ fn fault(program: &Program, one: &Assignment) -> Option<Found> {
         one.text
     );
     let fix = format!("Write `os.environ[\"{name}\"] = str({})`", one.text);
-    Some(Found::error(one.line, message, fix))
+    Some(Found::error(one.line, message, fix).about(name))
 }
 
 /// Whether a name is set to numbers only, at the place where it is used.

@@ -1,5 +1,7 @@
 //! Parts of a script that could not be parsed, so that no rule looked at them.
 
+use diagnostic::Fix;
+
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -25,5 +27,6 @@ fn judge(program: &Program) -> Vec<Found> {
         1 => format!("line {first} cannot be parsed: no rule checked it"),
         count => format!("{count} lines cannot be parsed, the first is line {first}: no rule checked them"),
     };
-    vec![Found::note(*first, message, "Check the syntax: `python3 -m py_compile FILE`")]
+    let command = format!("python3 -m py_compile {}", diagnostic::shell::word(&program.name));
+    vec![Found::note(*first, message, Fix::run("Check the syntax:", command))]
 }

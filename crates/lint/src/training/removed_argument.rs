@@ -62,7 +62,7 @@ fn judge(program: &Program) -> Vec<Found> {
                 "{} {} and newer take no {} ({place} requires such a release); `unexpected keyword argument`",
                 row.package, row.removed_in, row.argument
             );
-            found.push(Found::error(argument.line, message, row.replacement.clone()));
+            found.push(Found::error(argument.line, message, &row.replacement).about(&row.argument));
         }
     }
     found

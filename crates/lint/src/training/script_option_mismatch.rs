@@ -96,7 +96,7 @@ fn judge(program: &Program) -> Vec<Found> {
                 .collect::<Vec<_>>();
             faults.into_iter().map(move |(line, message, fix)| {
                 let file = Some(Rc::new(OtherFile { path: script.name.clone(), by: None }));
-                Found::error(Location { file, line }, message, fix)
+                Found::error(Location::new(file, line), message, fix)
             })
         }));
     }

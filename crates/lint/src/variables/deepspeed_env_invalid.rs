@@ -69,7 +69,7 @@ fn refused(line: usize, text: &str) -> Option<Found> {
         }
         _ => format!("{text:?} becomes `export {text}` on every node, which has no valid variable name"),
     };
-    Some(Found::warning(line, message, "Write NAME=value"))
+    Some(Found::warning(line, message, "Write NAME=value").about(words.last().copied().unwrap_or(name)))
 }
 
 fn is_name(word: &str) -> bool {

@@ -180,5 +180,6 @@ fn other(line: usize, text: &str) -> Option<Found> {
     };
     let (name, value) = text.split_once(": ")?;
     let message = format!("{text:?} sets no variable: an env file has `NAME=value`");
-    is_name(name).then(|| Found::warning(line, message, format!("Write `{name}={}`", value.trim())))
+    is_name(name)
+        .then(|| Found::warning(line, message, format!("Write `{name}={}`", value.trim())).about(name))
 }

@@ -50,12 +50,7 @@ fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
             let Verdict::Found(said) = verdict else { continue };
             let Some(name) = &said.subject.name else { continue };
             let Some(one) = lasting.clone().rfind(|one| one.name == *name) else { continue };
-            let message = said.message.trim_end_matches('.').to_owned();
-            let fix = said.fixes.first().map_or("", |fix| fix.title.trim_end_matches(['.', ':']));
-            found.push(Found {
-                severity: said.severity,
-                ..Found::warning(one.location.clone(), message, fix)
-            });
+            found.push(Found::of_check(one.location.clone(), &said));
         }
     }
     found

@@ -44,12 +44,14 @@ fn other(line: usize, text: &str) -> Option<Found> {
     let Some((name, value)) = text.split_once('=') else {
         let name = text.split(':').next().unwrap_or_default().trim();
         let message = format!("{:?} has no `=`; NCCL reads over the line", text.trim());
-        return name.starts_with("NCCL_").then(|| Found::error(line, message, format!("Write `{name}=…`")));
+        return name
+            .starts_with("NCCL_")
+            .then(|| Found::error(line, message, format!("Write `{name}=…`")).about(name));
     };
     let exported = name.trim().strip_prefix("export ");
     let bare = exported.unwrap_or(name).trim();
     let message = format!("NCCL takes {name:?} for the name of the variable; {bare} stays as it was");
-    let found = Found::error(line, message, format!("Write `{bare}={}`", value.trim()));
+    let found = Found::error(line, message, format!("Write `{bare}={}`", value.trim())).about(bare);
     let change = exported.map(|_| Change::word(line, "export ", ""));
     bare.starts_with("NCCL_").then(|| found.change_if(change))
 }

@@ -1,6 +1,6 @@
 //! A variable does not reach the ranks that are started on other machines.
 
-use diagnostic::shell;
+use diagnostic::{Fix, shell};
 
 use crate::read::settings::{Held, Launch, Setting, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
@@ -139,7 +139,7 @@ fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
                          NCCL*, PYTHON*, MV2*, UCX* and .deepspeed_env",
                         one.name, launch.line
                     ),
-                    format!("Run `echo {} >> .deepspeed_env`", line_of(one)),
+                    hand_on(one),
                 ),
                 program => (
                     format!(
@@ -147,7 +147,7 @@ fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
                          named with -x",
                         one.name, launch.line
                     ),
-                    format!("Use `{program} -x {} …`", one.name),
+                    Fix::manual(format!("Use `{program} -x {} …`", one.name)),
                 ),
             };
             Found::warning(one.location.clone(), message, fix)
@@ -164,12 +164,13 @@ fn is_address(settings: &Settings, launch: &Launch, one: &Setting) -> bool {
         && !settings.uses.contains(&one.name)
 }
 
-/// `NAME=value` as one word for the shell.
-fn line_of(one: &Setting) -> String {
-    match one.value.as_deref() {
-        Some(value) => shell::word(&format!("{}={value}", one.name)).into_owned(),
-        None => format!("{}=…", one.name),
-    }
+/// A line in .deepspeed_env; by a command, where the value is known.
+fn hand_on(one: &Setting) -> Fix {
+    let Some(value) = one.value.as_deref() else {
+        return Fix::manual(format!("Add a line `{}=…` to .deepspeed_env", one.name));
+    };
+    let line = shell::word(&format!("{}={value}", one.name)).into_owned();
+    Fix::run("Add it to .deepspeed_env:", format!("echo {line} >> .deepspeed_env"))
 }
 
 #[cfg(test)]
@@ -182,6 +183,7 @@ mod tests {
         let text = "export TORCH_CUDA_ARCH_LIST=\"9.0a;12.5\"\ndeepspeed --hostfile=h train.py\n";
         let file = File::new(catalog::testing::catalog(), "train.sh", text, Kind::Shell);
         let found = lint(&[&RULE], &[], &file);
-        assert_eq!(found[0].found.fix, "Run `echo 'TORCH_CUDA_ARCH_LIST=9.0a;12.5' >> .deepspeed_env`");
+        let command = "echo 'TORCH_CUDA_ARCH_LIST=9.0a;12.5' >> .deepspeed_env";
+        assert_eq!(found[0].found.fixes[0].commands, [command]);
     }
 }

@@ -73,7 +73,7 @@ impl Compose {
         for layer in over {
             let (value, wrong, key_lines) = one(&layer.text);
             let file = Some(Rc::new(OtherFile { path: layer.name.clone(), by: None }));
-            let location = |line| Location { file: file.clone(), line };
+            let location = |line| Location::new(file.clone(), line);
             broken = broken.or(wrong.map(|(line, why)| (location(line), why)));
             template |= is_template(&layer.text);
             root = merge::merge(root, value);
@@ -115,22 +115,24 @@ impl Compose {
         Some(Dockerfile::read(self.catalog, text, &context))
     }
 
-    /// The place of a key in the last file that has it, or of the nearest key above it.
+    /// The place of a key in the last file that has it, or of the nearest key above it. Its name is the path of
+    /// the key, as docker compose prints it: `services.train.shm_size`.
     pub(crate) fn line(&self, path: &[&str]) -> Location {
         (1..=path.len())
             .rev()
             .find_map(|length| self.exact(&path[..length], self.key_lines.iter().rev()))
             .unwrap_or_else(|| 1.into())
+            .named(&path.join("."))
     }
 
     /// The place of a key in the first file that has it.
     pub(crate) fn first(&self, path: &[&str]) -> Location {
-        self.exact(path, self.key_lines.iter()).unwrap_or_else(|| self.line(path))
+        let first = self.exact(path, self.key_lines.iter());
+        first.map_or_else(|| self.line(path), |first| first.named(&path.join(".")))
     }
 
     fn exact<'l>(&self, path: &[&str], files: impl Iterator<Item = &'l Lines>) -> Option<Location> {
-        let mut found =
-            files.map(|one| Some(Location { file: one.file.clone(), line: one.key_lines.exact(path)? }));
+        let mut found = files.map(|one| Some(Location::new(one.file.clone(), one.key_lines.exact(path)?)));
         found.find_map(|location| location)
     }
 

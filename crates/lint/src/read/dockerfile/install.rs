@@ -261,7 +261,7 @@ pub(crate) fn requirement(word: &Word) -> Option<Requirement> {
 
 impl From<&Requirement> for Location {
     fn from(one: &Requirement) -> Location {
-        Location { file: one.file.clone(), line: one.line }
+        Location::new(one.file.clone(), one.line).named(&one.name)
     }
 }
 

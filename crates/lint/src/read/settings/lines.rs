@@ -4,6 +4,7 @@ use super::interfaces::interfaces;
 use super::{Held, Scope, Setting, Settings};
 use crate::file::File;
 use crate::kind::Kind;
+use crate::location::Location;
 
 impl Settings {
     /// Reads an env file, `.deepspeed_env`, `nccl.conf`, or the running environment.
@@ -15,9 +16,9 @@ impl Settings {
             match pair(line, file.kind) {
                 Some((name, value)) => scope.settings.push(Setting {
                     written: line.split_once('=').map_or("", |(_, value)| value).to_owned(),
+                    location: Location::from(index + 1).named(&name),
                     name,
                     value,
-                    location: (index + 1).into(),
                     held: held(line),
                     certain: true,
                 }),

@@ -115,6 +115,13 @@ pub(crate) struct Written {
     pub location: Location,
 }
 
+impl Written {
+    /// A variable that a line writes into a file.
+    fn new(file: String, name: String, line: usize) -> Written {
+        Written { file, location: Location::from(line).named(&name), name }
+    }
+}
+
 /// A command that starts ranks on several machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Launch {

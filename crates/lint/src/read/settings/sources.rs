@@ -8,6 +8,7 @@ use pep440_rs::Version;
 use super::launches::{integers, launch};
 use super::{Held, Scope, Setting, Settings, Written};
 use crate::file::File;
+use crate::location::Location;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::expand::expand;
@@ -69,7 +70,7 @@ impl Settings {
                 name: name.to_owned(),
                 value: word.known.then(|| word.text.clone()),
                 written: word.text.clone(),
-                location: word.line.max(command.line).into(),
+                location: Location::new(None, word.line.max(command.line)).named(name),
                 held,
                 certain: command.certain,
             };
@@ -88,9 +89,10 @@ impl Settings {
             let behind = lines.partition_point(|line| *line <= document.by);
             let by = behind.checked_sub(1).and_then(|last| read.commands.get(last));
             let target = by.and_then(shell_file);
-            let lines = document.lines.iter().filter_map(move |(line, text)| {
-                Some(Written { file: target.clone()?, name: assigned(text)?, location: (*line).into() })
-            });
+            let lines = document
+                .lines
+                .iter()
+                .filter_map(move |(line, text)| Some(Written::new(target.clone()?, assigned(text)?, *line)));
             lines.collect::<Vec<_>>()
         });
         Settings {
@@ -137,10 +139,10 @@ fn stage_settings(stage: &Stage) -> Vec<Setting> {
             let written = value.clone().unwrap_or_default();
             let expanded = value.map(|value| expand(&unquoted(&value), &stage.end.variables));
             found.push(Setting {
+                location: Location::new(None, text.line_at(at).max(instruction.line)).named(&name),
                 name,
                 value: expanded.filter(|value| value.known && !value.default).map(|value| value.text),
                 written: unquoted(&written),
-                location: text.line_at(at).max(instruction.line).into(),
                 held: Held::Always,
                 certain: true,
             });
@@ -170,7 +172,7 @@ fn service_settings(service: &Service, lines: &[&str]) -> Vec<Setting> {
     };
     let location = |name: &str| own.get(name).map_or_else(|| head.clone(), |line| (*line).into());
     let setting = |(name, value): (String, Option<String>)| Setting {
-        location: location(&name),
+        location: location(&name).named(&name),
         written: value.clone().unwrap_or_default(),
         value: value.filter(|value| !value.contains('$')),
         name,
@@ -266,7 +268,7 @@ fn written(command: &Command) -> Vec<Written> {
     let text = command.words[1..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let parts = text.split(['\n', ';']).flat_map(|part| part.split("\\n"));
     let names = parts.filter_map(assigned);
-    names.map(|name| Written { file: file.clone(), name, location: command.line.into() }).collect()
+    names.map(|name| Written::new(file.clone(), name, command.line)).collect()
 }
 
 /// The name that a line of a shell's file sets.
