@@ -8,8 +8,6 @@ use std::task::{Context, Poll};
 use bollard::{BollardRequest, Docker};
 use hyper::Response;
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue};
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::{AnswerTooLarge, Error};
@@ -37,12 +35,9 @@ async fn send(
 ) -> Result<Response<Incoming>, bollard::errors::Error> {
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let stream = http::connect(&endpoint).await?;
-    let stream = TokioIo::new(Limited::new(stream, limit(request.uri().path()), request.method(), &path));
+    let stream = Limited::new(stream, limit(request.uri().path()), request.method(), &path);
     *request.uri_mut() = path.parse().map_err(io::Error::other)?;
-    request.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("localhost"));
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-    tokio::spawn(connection.with_upgrades());
-    Ok(sender.send_request(request).await?)
+    Ok(http::exchange(stream, request).await?)
 }
 
 /// The most that is taken of the answer to a request for this path; `None` where bollard hands on the bytes

@@ -69,7 +69,6 @@ pub fn start<'a>(
 /// Starts it; the connection then carries its input and its output.
 async fn attach(endpoint: &str, id: &str) -> Result<hyper::upgrade::Upgraded, Error> {
     let request = hyper::Request::post(format!("/exec/{}/start", encoded(id)))
-        .header("Host", "localhost")
         .header("Content-Type", "application/json")
         .header("Connection", "Upgrade")
         .header("Upgrade", "tcp")

@@ -74,7 +74,7 @@ pub(crate) fn log(endpoint: &str, log: Log) -> Pieces<'_> {
     let silence = (!log.follow).then_some(SILENCE_TIMEOUT);
     pieces(Box::pin(async move {
         let path = log.path();
-        let request = hyper::Request::get(&path).header("Host", "localhost").body(Full::<Bytes>::default());
+        let request = hyper::Request::get(&path).body(Full::<Bytes>::default());
         let asked = http::send(endpoint, request.map_err(Error::other)?);
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
         let answer = answer.map_err(|_| Error::answer_timeout(ANSWER_TIMEOUT))??;

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
-use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, UnixListener, UnixStream};
@@ -19,6 +18,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::{ConnectError, Folder};
+use crate::http;
 use diagnostic::Fix;
 
 /// The longest that one later connection may take.
@@ -99,30 +99,17 @@ async fn connect(target: &Target) -> Result<TlsStream<TcpStream>, ConnectError> 
 
 async fn ping(target: &Target) -> Result<(), ConnectError> {
     let stream = connect(target).await?;
-    let failed = |error: hyper::Error| fault::http(target, &error);
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-    let request = hyper::Request::get("/_ping").header("Host", "localhost").body(Empty::<Bytes>::new());
+    let request = hyper::Request::get("/_ping").body(Empty::<Bytes>::new());
     let request = request.map_err(|error| ConnectError::new(error.to_string()))?;
-    // The sender is dropped with the answer: that ends the connection, too.
-    let answer = async move {
-        let response = sender.send_request(request).await.map_err(failed)?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES).collect().await;
-        let text =
-            body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
-        // An engine whose authorisation refuses a ping answers nevertheless: what it says later is exact.
-        if status.is_server_error() || (status.is_client_error() && !status.as_str().starts_with("403")) {
-            return Err(ConnectError::new(format!("HTTP status {status}: {}", text.trim())));
-        }
-        Ok(())
-    };
-    // What the connection itself ran into says more than "the channel is closed".
-    let (answered, ended) = tokio::join!(answer, async { connection.await.err() });
-    match (answered, ended) {
-        (Err(_), Some(error)) => Err(failed(error)),
-        (answered, _) => answered,
+    let response = http::exchange(stream, request).await.map_err(|error| fault::http(target, &error))?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES).collect().await;
+    let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
+    // An engine whose authorisation refuses a ping answers nevertheless: what it says later is exact.
+    if status.is_server_error() || (status.is_client_error() && !status.as_str().starts_with("403")) {
+        return Err(ConnectError::new(format!("HTTP status {status}: {}", text.trim())));
     }
+    Ok(())
 }
 
 fn listen(target: Target) -> Result<Tunnel, ConnectError> {
