@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::request::{Launcher, NetworkKind};
+use docker::transport::Endpoint;
 
 /// Label of everything that belongs to a cluster; its value is the cluster's name. Only what carries it is
 /// ever removed.
@@ -77,7 +78,7 @@ pub struct Node {
     /// The address by which the other machines reach it.
     pub address: String,
     /// Its engine: `ssh://root@10.0.18.1`.
-    pub engine: String,
+    pub engine: Endpoint,
     /// Directory with the certificates for an engine over TLS.
     pub tls: Option<String>,
     /// The GPUs that the container gets.

@@ -78,7 +78,7 @@ pub fn whole<'r, 'p>(
 pub fn access<E>(reached: &[(&Node, Result<E, Problem>)]) -> Vec<NodeAccess> {
     let access = |(node, engine): &(&Node, Result<E, Problem>)| NodeAccess {
         node: node.name.clone(),
-        engine: node.engine.clone(),
+        engine: node.engine.to_string(),
         problem: engine.as_ref().err().cloned(),
     };
     reached.iter().map(access).collect()

@@ -17,6 +17,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::error::Error;
 use crate::parallel::block_on;
+use facts::docker::{Endpoint, Target, TcpAddress, Tls};
 use host::{Missing, MissingKind, Reading};
 
 /// The most that is taken of one answer, in bytes.
@@ -25,11 +26,11 @@ const ANSWER_LIMIT_BYTES: usize = 8 << 20;
 /// The most that is taken of the body of an error, in bytes.
 const ERROR_LIMIT_BYTES: usize = 64 << 10;
 
-/// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
+/// Asks a local endpoint (`unix://PATH`, `tcp://HOST:PORT` without TLS) for `path`, until `deadline`.
 ///
 /// `Absent`: there is no such socket. `Failed`: no permission, nobody listens, no answer in time, an HTTP
 /// error.
-pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
+pub fn get(endpoint: &Endpoint, path: &str, deadline: Instant) -> Reading {
     let asked = Instant::now();
     let answer = async { tokio::time::timeout_at(deadline.into(), ask(endpoint, path)).await };
     match block_on(answer) {
@@ -76,22 +77,23 @@ where
 }
 
 /// A connection to a local endpoint.
-pub(crate) async fn connect(endpoint: &str) -> io::Result<Box<dyn Stream>> {
-    let stream: Box<dyn Stream> = match endpoint.split_once("://") {
-        Some(("unix", socket)) => Box::new(UnixStream::connect(socket).await?),
-        Some(("tcp" | "http", address)) => Box::new(TcpStream::connect(address).await?),
-        _ => {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                format!("unsupported endpoint {endpoint}"),
-            ));
+pub(crate) async fn connect(endpoint: &Endpoint) -> io::Result<Box<dyn Stream>> {
+    let unsupported = |why: String| Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    match endpoint.target() {
+        Ok(Target::Unix(socket)) => Ok(Box::new(UnixStream::connect(socket).await?)),
+        Ok(Target::Tcp(TcpAddress { host, port: Some(port), tls: Tls::Never | Tls::IfConfigured })) => {
+            Ok(Box::new(TcpStream::connect((host.as_str(), *port)).await?))
         }
-    };
-    Ok(stream)
+        Ok(Target::Tcp(address @ TcpAddress { port: None, .. })) => {
+            unsupported(format!("{address} has no port"))
+        }
+        Ok(_) => unsupported(format!("{endpoint} is not a local endpoint")),
+        Err(fault) => unsupported(fault.to_string()),
+    }
 }
 
 /// Asks, without a deadline of its own.
-pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
+pub fn ask<'a>(endpoint: &'a Endpoint, path: &'a str) -> BoxFuture<'a, Reading> {
     Box::pin(async move {
         match connect(endpoint).await {
             Err(error) => refused(&error),
@@ -104,7 +106,7 @@ pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
 }
 
 /// POSTs nothing to `path`; the answer's text.
-pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> {
+pub(super) async fn post(endpoint: &Endpoint, path: &str) -> Result<String, Missing> {
     let stream = connect(endpoint).await.map_err(|error| Missing::from(error.to_string()))?;
     transact(stream, hyper::Request::post(path)).await
 }
@@ -112,13 +114,12 @@ pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> 
 /// A connection that the engine hands over after a POST to `path` that asks for another `protocol`, with
 /// these headers.
 pub(super) async fn upgrade(
-    endpoint: &str,
+    endpoint: &Endpoint,
     path: &str,
     protocol: &str,
     headers: &[(&str, &str)],
 ) -> Result<hyper::upgrade::Upgraded, Error> {
-    let mut request =
-        hyper::Request::post(path).header("Connection", "Upgrade").header("Upgrade", protocol);
+    let mut request = hyper::Request::post(path).header("Connection", "Upgrade").header("Upgrade", protocol);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -134,7 +135,7 @@ pub(super) async fn upgrade(
 /// Sends a request over a connection of its own; the answer's body is still to be read. An error where the
 /// engine rejects the request.
 pub(crate) async fn send(
-    endpoint: &str,
+    endpoint: &Endpoint,
     request: hyper::Request<Full<Bytes>>,
 ) -> Result<hyper::Response<Incoming>, Error> {
     let response = exchange(connect(endpoint).await?, request).await?;
@@ -195,7 +196,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::time::Duration;
 
-    fn serve(answer: &'static [u8]) -> (tempfile::TempDir, String) {
+    fn serve(answer: &'static [u8]) -> (tempfile::TempDir, Endpoint) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("engine.sock");
         let listener = UnixListener::bind(&path).unwrap();
@@ -207,7 +208,7 @@ mod tests {
                 std::thread::sleep(Duration::from_secs(10));
             }
         });
-        (dir, format!("unix://{}", path.display()))
+        (dir, Endpoint::unix(path.display()))
     }
 
     fn soon() -> Instant {
@@ -251,7 +252,7 @@ mod tests {
     fn distinguishes_missing_socket_from_refused_connection() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("engine.sock");
-        let endpoint = format!("unix://{}", path.display());
+        let endpoint = Endpoint::unix(path.display());
         assert_eq!(get(&endpoint, "/info", soon()), Reading::Absent);
         drop(UnixListener::bind(&path).unwrap());
         assert_eq!(

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::error::{ANSWER_TIMEOUT, AnswerTooLarge, Error, Waited};
 use crate::http;
+use facts::docker::Endpoint;
 
 /// The longest piece that is handed on, in bytes. Docker splits lines after 16 KiB.
 pub(crate) const PIECE_LIMIT_BYTES: usize = 64 << 10;
@@ -69,7 +70,7 @@ pub(crate) fn encoded(name: &str) -> String {
 }
 
 /// The log of a container of the engine at a local endpoint.
-pub(crate) fn log(endpoint: &str, log: Log) -> Pieces<'_> {
+pub(crate) fn log(endpoint: &Endpoint, log: Log) -> Pieces<'_> {
     let limit = if log.follow { u64::MAX } else { LOG_LIMIT_BYTES };
     let silence = (!log.follow).then_some(SILENCE_TIMEOUT);
     pieces(Box::pin(async move {

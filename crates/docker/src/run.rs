@@ -12,6 +12,7 @@ use super::engine::Engine;
 use crate::error::{ANSWER_TIMEOUT, Error, Waited};
 use crate::printed::{self, Log};
 use crate::spec::Run;
+use facts::docker::Endpoint;
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
 const LABEL: &str = "envdoc.run";
@@ -80,7 +81,7 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
 
 /// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is
 /// an error. `local`: the endpoint of `docker`.
-pub(super) async fn ended(docker: &Docker, local: &str, name: &str, most: usize) -> Result<Ran, Error> {
+pub(super) async fn ended(docker: &Docker, local: &Endpoint, name: &str, most: usize) -> Result<Ran, Error> {
     let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {
         Some(Ok(end)) => end.status_code,
@@ -104,7 +105,7 @@ pub(super) async fn ended(docker: &Docker, local: &str, name: &str, most: usize)
 }
 
 /// Everything that a container printed: standard output and standard error.
-async fn printed(local: &str, name: &str, most: usize) -> Result<(String, String), Error> {
+async fn printed(local: &Endpoint, name: &str, most: usize) -> Result<(String, String), Error> {
     let mut pieces =
         printed::log(local, Log { name: name.to_owned(), tail: None, times: false, follow: false });
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

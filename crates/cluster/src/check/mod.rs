@@ -200,7 +200,7 @@ fn result(
     };
     NodeResults {
         name: node.name.clone(),
-        engine: node.engine.clone(),
+        engine: node.engine.to_string(),
         access: match (node.location(), program) {
             (Location::EngineOnly, _) => Access::NotInspected,
             (Location::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,

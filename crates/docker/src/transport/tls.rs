@@ -20,6 +20,7 @@ use tokio_rustls::client::TlsStream;
 use super::{ConnectError, Folder};
 use crate::http;
 use diagnostic::Fix;
+use facts::docker::{Endpoint, TcpAddress};
 
 /// The longest that one later connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,8 +37,8 @@ pub(super) struct Tunnel {
 
 impl Tunnel {
     /// The endpoint to speak to.
-    pub(super) fn local(&self) -> String {
-        format!("unix://{}", self.folder.path("engine.sock"))
+    pub(super) fn local(&self) -> Endpoint {
+        Endpoint::unix(self.folder.path("engine.sock"))
     }
 }
 
@@ -53,25 +54,21 @@ struct Target {
 
 /// Connects once, asks the engine for an answer, and opens the local socket.
 pub(super) async fn open(
-    address: &str,
+    address: &TcpAddress,
     certificates: &str,
     deadline: Instant,
 ) -> Result<Tunnel, ConnectError> {
-    let address = address.trim_end_matches('/');
-    let host = match address.rsplit_once(':') {
-        Some((host, port)) if port.parse::<u16>().is_ok() => host.trim_matches(['[', ']']),
-        _ => {
-            return Err(
-                ConnectError::new(format!("{address} has no port")).fix(Fix::manual("Use tcp://HOST:2376"))
-            );
-        }
-    };
-    let name = ServerName::try_from(host.to_owned())
+    if address.port.is_none() {
+        let error = ConnectError::new(format!("{address} has no port"));
+        return Err(error.fix(Fix::manual("Use tcp://HOST:2376")));
+    }
+    let host = &address.host;
+    let name = ServerName::try_from(host.clone())
         .map_err(|_| ConnectError::new(format!("{host:?} is not a host name or address")))?;
     let (config, has_client_certificate) = certificates::config(certificates)?;
     let folder = certificates.to_owned();
     let target = Target {
-        address: address.to_owned(),
+        address: address.to_string(),
         name,
         config: Arc::new(config),
         has_client_certificate,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{ReadFrom, Reference};
 use catalog::Catalog;
 use docker::image::instruction;
+use facts::docker::Endpoint;
 use resolve::outcome::Stack;
 
 /// The label in which `envdoc build` keeps the whole stack, as `envdoc resolve --format json` writes it.
@@ -22,7 +23,8 @@ pub struct Image {
     /// Where it was read.
     pub read_from: ReadFrom,
     /// That engine's endpoint: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
-    pub engine: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub engine: Option<Endpoint>,
     /// The digest of its manifest, under which a registry has it: `sha256:…`.
     pub digest: Option<String>,
     /// The digest of its configuration, which engines call the image's id.
