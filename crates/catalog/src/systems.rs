@@ -20,9 +20,9 @@ pub struct System {
     pub codename: Option<String>,
     /// The image of the bare system: `ubuntu:22.04`.
     pub image: Option<String>,
-    /// Other tags of that image, separated by spaces: `jammy`.
+    /// Other tags of that image: `jammy`.
     #[serde(default)]
-    pub aliases: String,
+    pub aliases: Vec<String>,
     /// The last day on which a list named the image; empty where none is known.
     #[serde(default)]
     pub image_seen: String,
@@ -72,22 +72,21 @@ pub struct PythonSource {
     pub checked: String,
 }
 
-/// The Pythons of one system: lists separated by spaces, `all` for every series; what is in no list is not
-/// known.
+/// The Pythons of one system, with `all` for every series; what is in no list is not known.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PythonLists {
     system: String,
     #[serde(default)]
-    distribution: String,
+    distribution: Vec<String>,
     #[serde(default)]
-    not_distribution: String,
+    not_distribution: Vec<String>,
     #[serde(default)]
-    deadsnakes: String,
+    deadsnakes: Vec<String>,
     #[serde(default)]
-    not_deadsnakes: String,
+    not_deadsnakes: Vec<String>,
     #[serde(default)]
-    pre_release: String,
+    pre_release: Vec<String>,
     note: Option<String>,
     source: Sources,
     #[serde(default)]
@@ -99,10 +98,10 @@ struct PythonLists {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uv {
-    /// The series, separated by spaces.
-    pub pythons: String,
+    /// The series: `3.12`.
+    pub pythons: Vec<String>,
     /// The newest release of each.
-    pub newest: String,
+    pub newest: Vec<String>,
     /// The oldest glibc on which they run.
     pub glibc: String,
     /// Where this was read.
@@ -215,12 +214,13 @@ impl Contents for Systems {
 
 file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, uv, deadsnakes]);
 
-fn has(list: &str, word: &str) -> bool {
-    list == "all" || list.split(' ').any(|one| one == word)
+fn has(list: &[String], series: &str) -> bool {
+    list.iter().any(|one| one == "all" || one == series)
 }
 
 fn expand<'a>(lists: &'a PythonLists, systems: &'a Systems) -> impl Iterator<Item = PythonSource> + 'a {
-    let availability = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
+    let availability = |python: &str, yes: &[String], no: &[String]| match (has(yes, python), has(no, python))
+    {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,

@@ -135,9 +135,8 @@ pub struct Repository {
     /// to `complete_to`.
     pub complete_until: Option<String>,
     /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist.
-    /// Separated by spaces.
     #[serde(default)]
-    pub left_out: String,
+    pub left_out: Vec<String>,
     /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
