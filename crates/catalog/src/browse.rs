@@ -71,7 +71,6 @@ pub fn file(name: &str) -> Option<File> {
     embedded::all().find(full).or_else(|| embedded::all().find(last))
 }
 
-/// Every row of a file.
 pub fn rows(catalog: &Catalog, file: &File) -> Vec<Shown> {
     // The text was read by the rules or by a test.
     let whole: Value = serde_yaml::from_str(&text(catalog, file)).unwrap_or_default();

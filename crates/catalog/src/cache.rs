@@ -53,7 +53,6 @@ impl Cache {
         Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() }
     }
 
-    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -115,13 +114,11 @@ impl Cache {
 /// Why a file of the cache is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// It cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is a directory or a device.
     #[error("not a regular file")]
     NotAFile,
-    /// It is over the limit.
     #[error("larger than {} MiB", FILE_MAX >> 20)]
     TooLarge,
     /// Another envdoc wrote it.

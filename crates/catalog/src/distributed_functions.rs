@@ -13,7 +13,6 @@ pub struct DistributedFunction {
     pub function: String,
     /// What matters about it.
     pub kind: Kind,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

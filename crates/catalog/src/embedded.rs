@@ -43,7 +43,6 @@ pub struct Table {
     pub name: &'static str,
     /// The fields that together name a row.
     pub key: &'static [&'static str],
-    /// How rows follow each other.
     pub order: Order,
 }
 
@@ -52,9 +51,7 @@ pub struct Table {
 pub enum Order {
     /// By dotted version, oldest first.
     Versions,
-    /// By number.
     Numbers,
-    /// By the alphabet.
     Alphabet,
     /// By hand.
     Free,

@@ -8,7 +8,6 @@ use super::file::{self, Contents, SharedSources};
 use super::version;
 use crate::Sources;
 
-/// A release of a distribution.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -32,7 +31,6 @@ pub struct System {
     pub python: Option<String>,
     /// `2.35`; it decides which manylinux wheels can be installed.
     pub glibc: Option<String>,
-    /// The day of its release.
     pub released: Option<String>,
     /// The day on which standard support ends.
     pub end_of_life: Option<String>,
@@ -40,9 +38,7 @@ pub struct System {
     pub externally_managed: Option<bool>,
     /// The newest pip for its own Python, where its package python3-pip is too old for uv's wheels.
     pub pip_first: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -66,7 +62,6 @@ pub struct PythonSource {
     pub pre_release: bool,
     /// What else is to know of the system's Pythons.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     pub checked: String,
@@ -104,24 +99,20 @@ pub struct Uv {
     pub newest: Vec<String>,
     /// The oldest glibc on which they run.
     pub glibc: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
 
-/// A Python series.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Python {
     /// `3.12`.
     pub python: String,
-    /// The day of its release.
     pub released: Option<String>,
     /// The day of its end.
     pub end_of_life: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -140,9 +131,7 @@ pub struct Compilers {
     pub gcc_min: Option<String>,
     /// The newest gcc, included: `13`, or `11.1` where the minor matters.
     pub gcc_max: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -159,7 +148,6 @@ pub struct Deadsnakes {
     pub key: String,
     /// The server that has the key.
     pub keyserver: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -180,7 +168,6 @@ pub struct DnfPython {
     pub pip: String,
     /// Its headers: `python3.12-devel`.
     pub headers: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

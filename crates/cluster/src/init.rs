@@ -19,7 +19,6 @@ const TEMPLATE: &str = include_str!("../../../templates/cluster/cluster.yaml.hbs
 pub struct Asked {
     /// The cluster's name.
     pub name: Option<String>,
-    /// The image.
     pub image: Option<String>,
     /// The user of the machines' ssh.
     pub user: Option<String>,

@@ -54,9 +54,7 @@ pub struct Node {
 /// How the machine itself, not only its engine, is reached.
 #[derive(Debug)]
 pub enum Location<'n> {
-    /// It is this machine.
     Here,
-    /// Over SSH.
     There(&'n Connection),
     /// Not at all: its endpoint is that of an engine alone.
     EngineOnly,

@@ -16,7 +16,6 @@ const OLDEST_API: (u32, u32) = (1, 41);
 /// How connecting to a node ended, for reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeAccess {
-    /// The node's name.
     pub node: String,
     /// Its engine's endpoint.
     pub engine: String,

@@ -29,7 +29,6 @@ pub struct Recorded {
     pub tls: Option<String>,
     /// The engine's own id; machines that were cloned share it.
     pub id: String,
-    /// The machine's host name.
     pub hostname: String,
 }
 

@@ -18,7 +18,6 @@ const CONFIG_TIMEOUT: Duration = Duration::from_secs(10);
 /// The proxy variables that Dockerfiles know without ARG, so that they are not stored in a layer.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
 
-/// What was found.
 #[derive(Debug)]
 pub struct Client {
     /// `unix:///var/run/docker.sock`.

@@ -29,7 +29,6 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Printed {
     /// Whether on standard error.
     pub error: bool,
-    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -39,7 +38,6 @@ pub(crate) type Pieces<'a> = Pin<Box<dyn Stream<Item = Result<Printed, Error>> +
 /// A log that is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
-    /// The container.
     pub name: String,
     /// So many lines from its end; all where none is given.
     pub tail: Option<u32>,

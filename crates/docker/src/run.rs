@@ -22,12 +22,10 @@ const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
 const EMPTY_LOG_RETRIES: u32 = 4;
 const EMPTY_LOG_DELAY: Duration = Duration::from_millis(100);
 
-/// How a container ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ran {
     /// Its exit status.
     pub status: i64,
-    /// What it printed.
     pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,

@@ -61,7 +61,6 @@ pub struct ConnectError {
 
 /// Why there is no transport, without what differs from one machine to the next: a report names machines
 /// with the same cause together.
-#[expect(missing_docs, reason = "names and messages say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectCause {
     #[error("ssh: {0}")]

@@ -64,7 +64,6 @@ pub struct SshAddress {
 }
 
 /// Why an endpoint leads nowhere.
-#[expect(missing_docs, reason = "names and messages say it")]
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum EndpointFault {
     #[error("unsupported endpoint; expected unix://, tcp:// or ssh://")]
