@@ -97,10 +97,11 @@ pub fn count(name: &str, text: &str) -> usize {
     file.tables.iter().map(|table| value[table.name].as_sequence().map_or(0, Vec::len)).sum()
 }
 
-/// What names a row: the values of its key fields; of a row of releases, the releases.
+/// What names a row: the values of its key fields; of a row of releases, the releases; of a list, its items.
 pub fn key(table: &Table, row: &Value) -> String {
     let parts = table.key.iter().map(|field| match &row[*field] {
         Value::Mapping(releases) => releases.keys().filter_map(scalar).collect::<Vec<_>>().join(", "),
+        Value::Sequence(list) => list.iter().filter_map(scalar).collect::<Vec<_>>().join(" "),
         value => scalar(value).unwrap_or_default(),
     });
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
