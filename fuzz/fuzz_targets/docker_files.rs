@@ -3,7 +3,7 @@
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = docker::auth::Logins::parse(text);
-    let _ = docker::transport::SshAddress::parse(text);
+    let _ = docker::transport::Endpoint::from(text);
     if let Ok(ignore) = docker::ignore::Ignore::parse(text) {
         ignore.excludes("src/main.rs");
         ignore.excludes_all_below("src");

@@ -56,11 +56,12 @@ pub struct ConfigReport {
     pub envdoc: String,
     /// The files that were read, the strongest first.
     pub files: Vec<PathBuf>,
-    /// The settings, by key.
+    /// The values in effect, by key (`fail-on`): one each, but several of `expect` and `ignore`; keys that
+    /// no file sets are left out.
     pub settings: BTreeMap<&'static str, Vec<Setting>>,
 }
 
-/// A value of a setting.
+/// A value of a setting, and where it is written.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Setting {
     /// The value, as an option takes it.
@@ -74,9 +75,9 @@ pub struct Setting {
     /// Of an ignored rule: the files in which it is ignored; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The file that says so.
+    /// Absolute path of the file that sets it.
     pub file: PathBuf,
-    /// The line.
+    /// Line in that file, from 1.
     pub line: usize,
 }
 

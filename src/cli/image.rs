@@ -26,8 +26,8 @@ pub struct ImageArgs {
     #[arg(long, value_name = "NAME", help_heading = STACK, hide_short_help = true)]
     pub name: Option<String>,
 
+    // A doc comment would replace that of the command.
     #[command(flatten)]
-    #[allow(missing_docs, reason = "a comment would replace that of the command")]
     pub stack: StackArgs,
 
     /// Lock file, made with `envdoc render lock`.

@@ -32,7 +32,7 @@ mod worker;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
@@ -175,13 +175,14 @@ impl Cli {
     }
 }
 
-/// The catalog of this user: one for the whole run, because what is made of its rows refers to them.
+/// The catalog of this user, which the program owns for as long as it runs: rows are borrowed from it by what
+/// is made of them, in whichever thread.
 fn open_catalog() -> &'static Catalog {
-    let catalog = match catalog::directory() {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    CATALOG.get_or_init(|| match catalog::directory() {
         Some(dir) => Catalog::with_cache(Cache::new(dir, terminal::note)),
         None => Catalog::embedded(),
-    };
-    Box::leak(Box::new(catalog))
+    })
 }
 
 /// The time limit ran out, for which the load may be the reason.

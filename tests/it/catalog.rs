@@ -27,7 +27,7 @@ const TORCH_2_99: &str = r#"- version: "2.99.0"
   nccl: "2.30.7"
   builds_complete: false
   checked: 2099-01-20
-  source: a test
+  source: [a test]
   builds:
     - {build: cu132, cuda: "13.2", nccl: "2.30.7"}
 "#;
@@ -61,8 +61,7 @@ fn cached_file_adds_a_torch_release() {
 #[test]
 fn a_broken_cached_file_is_named_and_changes_nothing() {
     let cache = tempfile::tempdir().unwrap();
-    let no_source =
-        TORCH_2_99.replace("  source: a test\n", "").replace("builds:\n", "source: \"\"\n  builds:\n");
+    let no_source = TORCH_2_99.replace("source: [a test]", "source: []");
     let cases = [
         (catalog("torch.yaml") + "rows: [", "type"),
         (
@@ -103,7 +102,7 @@ fn a_folder_is_verified_row_by_row() {
     fs::write(dir.path().join("torch.yaml"), catalog("torch.yaml")).unwrap();
     fs::write(
         dir.path().join("nccl.yaml"),
-        "checked: 2026-11-21\nrows:\n- {version: \"2.99.1\", source: a test}\n",
+        "checked: 2026-11-21\nrows:\n- {version: \"2.99.1\", source: [a test]}\n",
     )
     .unwrap();
     let output = envdoc(Path::new(""), &["catalog", "verify", path, "--format", "json"]);

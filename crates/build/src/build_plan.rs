@@ -25,7 +25,6 @@ pub struct BuildPlan {
     pub platforms: Vec<String>,
     /// The stack that was resolved; `None` for a Dockerfile of the user's own.
     pub stack: Option<Stack>,
-    /// What is worth knowing.
     pub notes: Vec<Note>,
 }
 
@@ -38,7 +37,6 @@ pub struct ImageBuild {
     pub expectations: Option<Expectations>,
     /// The names that it gets.
     pub tags: Vec<String>,
-    /// Whether these are pushed.
     pub push: bool,
     /// Names under which it is pushed for its cache.
     pub cache_names: Vec<String>,

@@ -24,13 +24,11 @@ const CA_SECRET: &str = "ca";
 /// A build, as the options name it.
 #[derive(Debug, Clone, Default)]
 pub struct BuildRequest {
-    /// What is built.
     pub source: Source,
     /// The directory that the image copies from.
     pub context: PathBuf,
     /// The names of the image; those of the request, where there are none.
     pub tags: Vec<String>,
-    /// Whether the names are pushed.
     pub push: bool,
     /// `linux/amd64`.
     pub platforms: Vec<String>,
@@ -56,16 +54,13 @@ pub struct BuildRequest {
     pub cache_to: Vec<String>,
     /// `torch==2.6.0`, `import:deepspeed`: verified in addition to what the plan expects.
     pub expect: Vec<String>,
-    /// Whether the image is verified.
     pub verify: bool,
     /// Whether an expectation that could not be checked keeps the image from its tags.
     pub strict: bool,
 }
 
-/// What is built.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// An image that envdoc plans.
     Planned(Box<PlanRequest>),
     /// A Dockerfile of the user's own, as it is.
     Dockerfile {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use catalog::images::Existence;
 use diagnostic::error::{Error, Kind};
 use docker::client;
-use docker::transport::Transports;
+use docker::transport::{Endpoint, Transports};
 use host::live::Live;
 use host::{Host, Missing, MissingKind, Reading};
 use image::inspect::Reference;
@@ -122,21 +122,21 @@ enum FromEngine {
     None,
 }
 
-fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<FromEngine, Error> {
+fn from_engine(endpoint: &Endpoint, name: &str, deadline: Instant) -> Result<FromEngine, Error> {
     let host = Live::new(deadline).with_engines(Arc::new(Transports::default()));
-    let inspected = match host.engine(endpoint, &format!("/images/{name}/json")) {
+    let inspected = match host.engine(endpoint.as_str(), &format!("/images/{name}/json")) {
         Reading::Text(text) => text,
         Reading::Failed(why) if !matches!(why.kind, MissingKind::Http(404) | MissingKind::Refused) => {
             return Ok(FromEngine::Skipped(why));
         }
         _ => return Ok(FromEngine::None),
     };
-    let history = match host.engine(endpoint, &format!("/images/{name}/history")) {
+    let history = match host.engine(endpoint.as_str(), &format!("/images/{name}/history")) {
         Reading::Text(text) => Some(text),
         _ => None,
     };
     let image = description::from_engine(name, &inspected, history.as_deref()).map_err(|why| {
         Error::new(Kind::Engine, format!("cannot read the engine's answer about {name}: {why}"))
     })?;
-    Ok(FromEngine::Image(Box::new(Image { engine: Some(endpoint.to_owned()), ..image })))
+    Ok(FromEngine::Image(Box::new(Image { engine: Some(endpoint.clone()), ..image })))
 }

@@ -125,8 +125,7 @@ pub fn is_lock(text: &str) -> bool {
 /// The whole Python set, as uv resolves it; `None` where there is no uv.
 fn compile(plan: &Plan) -> Result<Option<Vec<LockedPackage>>, Error> {
     // It is compiled with the torch that is installed, and can be in no list.
-    let compiled =
-        |one: &PipRequirement| matches!(one, PipRequirement::Pin { name, .. } if name == "flash-attn");
+    let compiled = |one: &PipRequirement| matches!(one, PipRequirement::Pin(pin) if pin.name == "flash-attn");
     let requirements = render::selected(plan, |one| !compiled(one))?;
     let platform = format!("{}-manylinux_{}", plan.stack.architecture, plan.glibc.replace('.', "_"));
     let mut argv =

@@ -19,7 +19,6 @@ pub(crate) enum InvalidPlatform {
 }
 
 impl InvalidPlatform {
-    /// What to do.
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             InvalidPlatform::Form(_) | InvalidPlatform::Twice(_) => None,

@@ -14,7 +14,6 @@ pub struct AptOption {
     /// Its other spellings: `-o`.
     #[serde(default)]
     pub also: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -71,7 +71,6 @@ pub fn file(name: &str) -> Option<File> {
     embedded::all().find(full).or_else(|| embedded::all().find(last))
 }
 
-/// Every row of a file.
 pub fn rows(catalog: &Catalog, file: &File) -> Vec<Shown> {
     // The text was read by the rules or by a test.
     let whole: Value = serde_yaml::from_str(&text(catalog, file)).unwrap_or_default();
@@ -88,16 +87,17 @@ pub fn rows(catalog: &Catalog, file: &File) -> Vec<Shown> {
     file.tables.iter().flat_map(of).collect()
 }
 
-/// A row with its sources written out, and with the day and the source of its file where it has none of its
-/// own.
+/// A row with its sources written out as one text, and with the day and the source of its file where it has
+/// none of its own.
 fn complete(row: &Value, whole: &Value) -> Value {
     let mut row = row.clone();
     write_out(&mut row, whole);
     if let Some(fields) = row.as_mapping_mut() {
-        for field in ["source", "checked"] {
-            if let (false, Some(text)) = (fields.contains_key(field), whole[field].as_str()) {
-                fields.insert(field.into(), text.into());
-            }
+        if !fields.contains_key("source") {
+            fields.insert("source".into(), rules::in_full(&whole["source"], whole).to_string().into());
+        }
+        if let (false, Some(day)) = (fields.contains_key("checked"), whole["checked"].as_str()) {
+            fields.insert("checked".into(), day.into());
         }
     }
     row
@@ -109,8 +109,8 @@ fn write_out(value: &mut Value, whole: &Value) {
         Value::Mapping(map) => {
             for (name, value) in map.iter_mut() {
                 match value {
-                    Value::String(text) if name.as_str() == Some("source") => {
-                        *text = rules::in_full(text, whole)
+                    Value::Sequence(_) if name.as_str() == Some("source") => {
+                        *value = rules::in_full(value, whole).to_string().into();
                     }
                     _ => write_out(value, whole),
                 }

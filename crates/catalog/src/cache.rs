@@ -29,9 +29,9 @@ const FILE_MAX: u64 = 4 << 20;
 
 /// The format of the catalog's files. A new key is a new minor (an older envdoc refuses it), a changed one a
 /// new major.
-pub const FORMAT: semver::Version = semver::Version::new(1, 3, 0);
+pub const FORMAT: semver::Version = semver::Version::new(2, 0, 0);
 
-/// The file of the directory that holds the [`FORMAT`] of the others; without it they have the first one.
+/// The file of the directory that holds the [`FORMAT`] of the others; without it, each is tried.
 pub const FORMAT_FILE: &str = "format";
 
 /// Whether this envdoc reads the files of a directory.
@@ -53,7 +53,6 @@ impl Cache {
         Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() }
     }
 
-    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -115,13 +114,11 @@ impl Cache {
 /// Why a file of the cache is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// It cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is a directory or a device.
     #[error("not a regular file")]
     NotAFile,
-    /// It is over the limit.
     #[error("larger than {} MiB", FILE_MAX >> 20)]
     TooLarge,
     /// Another envdoc wrote it.
@@ -216,10 +213,10 @@ mod tests {
             std::fs::write(dir.path().join(FORMAT_FILE), format).unwrap();
             check_format(dir.path())
         };
-        assert!(check(&format!("{FORMAT}\n")).is_ok() && check("1.2.7").is_ok());
-        assert!(matches!(check("2.0.0"), Err(CacheError::Format { .. })));
-        assert!(matches!(check("1.4.0"), Err(CacheError::Format { .. })));
-        assert!(matches!(check("0.9.0"), Err(CacheError::Format { .. })));
+        assert!(check(&format!("{FORMAT}\n")).is_ok() && check("2.0.7").is_ok());
+        for other in ["3.0.0", "2.1.0", "1.3.0"] {
+            assert!(matches!(check(other), Err(CacheError::Format { .. })), "{other}");
+        }
         assert!(matches!(check("new"), Err(CacheError::FormatVersion(_))));
     }
 
@@ -236,7 +233,7 @@ mod tests {
             Some(embedded.to_owned()),
             "of the same day: it was made from the embedded one"
         );
-        let newer = format!("{embedded}- {{version: \"99.1.1\", source: a test, checked: 2099-01-01}}\n");
+        let newer = format!("{embedded}- {{version: \"99.1.1\", source: [a test], checked: 2099-01-01}}\n");
         assert_eq!(used(&newer).unwrap(), Some(newer.clone()));
         let older = newer.replace("2099-", "2001-").replace("checked: 2026-", "checked: 2001-");
         assert_eq!(used(&older).unwrap(), None, "older than the embedded one");
@@ -248,7 +245,7 @@ mod tests {
         );
         let refused = |text: &str| used(text).unwrap_err().to_string();
         assert!(refused(&newer.replace("99.1.1", "1.1.1")).contains("nccl.yaml 1.1.1: order"));
-        assert!(refused(&newer.replace("source: a test, ", "")).contains("source"));
+        assert!(refused(&newer.replace("source: [a test], ", "")).contains("source"));
         assert!(matches!(used("rows: ["), Err(CacheError::NoDay)));
         assert!(refused("checked: 2099-01-01\nrows: [").contains("nccl.yaml: type"));
         assert_eq!(names(dir.path()), ["nccl.yaml"]);

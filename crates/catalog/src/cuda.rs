@@ -25,9 +25,7 @@ pub struct Release {
     pub runtime: Option<String>,
     /// The nvcc that belongs to it: `13.0.88`.
     pub nvcc: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -42,7 +40,6 @@ pub struct Major {
     pub major: u32,
     /// The oldest driver on which programs of this major run (without PTX of a newer minor).
     pub driver_min: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -70,9 +67,7 @@ pub struct Architecture {
     pub last_toolkit: Option<String>,
     /// The last driver branch that drives it; `None` where none is known to be the last.
     pub last_driver_branch: Option<u32>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -91,7 +86,6 @@ pub struct ForwardCompatibility {
     /// work.
     #[serde(default)]
     pub geforce_branches: Vec<u32>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -142,7 +136,6 @@ impl Cuda {
         &self.rows
     }
 
-    /// All major versions.
     pub fn majors(&self) -> &[Major] {
         &self.majors
     }

@@ -15,7 +15,6 @@ pub struct CudaError {
     pub name: String,
     /// What CUDA itself says of it.
     pub text: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

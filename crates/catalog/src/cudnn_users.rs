@@ -20,7 +20,6 @@ pub struct CudnnUser {
     pub below: Option<String>,
     /// The major release of cuDNN: 9.
     pub cudnn: u32,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -13,7 +13,6 @@ pub struct CudnnWheel {
     pub package: String,
     /// Its whole version, with four numbers.
     pub version: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -11,7 +11,6 @@ use crate::Sources;
 pub struct Release {
     /// `0.16.4`.
     pub version: String,
-    /// The day of its release.
     pub released: Option<String>,
     /// What it requires of torch: a PEP 440 specifier; `None`: any version will do.
     pub torch: Option<String>,
@@ -30,7 +29,6 @@ pub struct Release {
     minors: Option<CudaMinors>,
     /// Whether `DS_SKIP_CUDA_CHECK` skips the comparison of nvcc with torch.
     pub skip_cuda_check: Option<bool>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -55,7 +53,6 @@ pub struct CudaMinors {
     /// CUDA 13: in no release so far.
     #[serde(default)]
     pub cuda_13: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -66,7 +63,6 @@ pub struct CudaMinors {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Incompatibility {
-    /// A name.
     pub id: String,
     /// The releases in question: a PEP 440 specifier.
     pub deepspeed: String,
@@ -79,17 +75,13 @@ pub struct Incompatibility {
     pub python: Option<String>,
     /// The package with which nothing happens.
     pub unless_package: Option<String>,
-    /// What fails.
     pub breaks: Breaks,
     /// What they do not work with, in words.
     pub with: String,
-    /// What happens.
     pub effect: String,
-    /// What helps.
     pub fix: String,
     /// Whether it was tried, not only read.
     pub measured: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -137,9 +129,7 @@ pub struct Operator {
     pub compute_capability_min: Option<String>,
     /// The oldest CUDA that it takes, nvcc's and torch's.
     pub cuda_min: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

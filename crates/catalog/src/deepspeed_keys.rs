@@ -16,7 +16,6 @@ pub struct Section {
     pub strict: bool,
     /// The keys that some release knows.
     pub keys: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

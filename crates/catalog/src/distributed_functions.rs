@@ -21,7 +21,6 @@ pub struct DistributedFunction {
     pub tensor_at: Option<usize>,
     /// The name of that argument: `input_tensor`.
     pub tensor: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -16,7 +16,6 @@ pub struct Key {
     pub flag: Option<String>,
     /// The flag's short form, one letter.
     pub short: Option<String>,
-    /// What its value must be.
     pub kind: Kind,
     /// First engine series that accepts it, of those that were read.
     pub since: String,
@@ -41,9 +40,7 @@ file::rows!(Key);
 pub enum Kind {
     /// `true` or `false`.
     Boolean,
-    /// Any number.
     Number,
-    /// Any string.
     String,
     /// A list of strings.
     Strings,
@@ -65,7 +62,6 @@ pub enum Kind {
 pub struct DockerDaemon {
     /// The day on which it was looked at last.
     pub checked: String,
-    /// Where it was read.
     pub source: Sources,
     rows: Vec<Key>,
 }

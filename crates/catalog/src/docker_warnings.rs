@@ -15,7 +15,6 @@ pub struct DockerWarning {
     pub about: String,
     /// The last engine series that gives it, of those that were read; `None`: the newest one does.
     pub last: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

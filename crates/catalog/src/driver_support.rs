@@ -26,7 +26,6 @@ pub enum DriverSupport<'c> {
 /// Whether the cuda-compat package of a CUDA release makes a driver run it that is too old by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForwardSupport<'c> {
-    /// It does.
     Works,
     /// Forward compatibility needs data-centre GPUs.
     NotDataCentre,

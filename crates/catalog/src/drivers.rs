@@ -24,15 +24,11 @@ pub struct Branch {
     pub end_of_life_disputed: Option<String>,
     /// The oldest GPU architecture that it drives.
     pub oldest_architecture: Option<String>,
-    /// Newest release known.
     pub latest: Option<String>,
-    /// The day of that release.
     pub latest_date: Option<String>,
     /// The day on which it was the newest.
     pub latest_as_of: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

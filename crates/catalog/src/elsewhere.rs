@@ -57,7 +57,7 @@ mod tests {
     fn row() -> Row {
         let text = r#"{releases: {"1.0": 2026-11-01}, requires: {numba: "==0.61.2", xformers: "==0.0.32"},
             elsewhere: [{pythons: ["3.9"], requires: {numba: "==0.60.0"}},
-            {architecture: aarch64, without: [xformers]}], source: an index}"#;
+            {architecture: aarch64, without: [xformers]}], source: [an index]}"#;
         serde_yaml::from_str(text).unwrap()
     }
 

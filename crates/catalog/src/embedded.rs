@@ -44,7 +44,6 @@ pub struct Table {
     pub name: &'static str,
     /// The fields that together name a row.
     pub key: &'static [&'static str],
-    /// How rows follow each other.
     pub order: Order,
 }
 
@@ -53,9 +52,7 @@ pub struct Table {
 pub enum Order {
     /// By dotted version, oldest first.
     Versions,
-    /// By number.
     Numbers,
-    /// By the alphabet.
     Alphabet,
     /// By hand.
     Free,
@@ -252,7 +249,8 @@ mod tests {
         }
     }
 
-    /// Tables have lists of rows; a mapping with a source is a row of its own.
+    /// Tables have lists of rows; a mapping with a source is a row of its own. The sources of a whole file are
+    /// none.
     #[test]
     fn every_row_of_every_file_has_a_source_and_a_day() {
         for file in all() {
@@ -261,7 +259,9 @@ mod tests {
                 serde_yaml::Value::Sequence(rows) => rows.len(),
                 value => usize::from(value.get("source").is_some()),
             };
-            let written: usize = value.as_mapping().unwrap().values().map(rows).sum();
+            let tables =
+                value.as_mapping().unwrap().iter().filter(|(name, _)| name.as_str() != Some("source"));
+            let written: usize = tables.map(|(_, rows_or_row)| rows(rows_or_row)).sum();
             let read = (file.provenance)(file.text).unwrap();
             assert_eq!(read.len(), written, "{}: Sourced::rows leaves a table out", file.name);
             for Provenance { source, checked } in read {
@@ -277,6 +277,10 @@ mod tests {
             let value: serde_yaml::Value = serde_yaml::from_str(file.text).unwrap();
             for (name, rows) in value.as_mapping().unwrap() {
                 let name = name.as_str().unwrap();
+                // The sources of all rows that have none of their own.
+                if name == "source" {
+                    continue;
+                }
                 let listed = file.tables.iter().any(|table| table.name == name);
                 assert_eq!(rows.is_sequence(), listed, "{}: {name}", file.name);
             }

@@ -11,7 +11,6 @@ use crate::Sources;
 pub struct Gpus {
     /// A word of the product's name: `H100`.
     pub gpu: String,
-    /// How many.
     pub count: u32,
     /// Bus bandwidth of an all-reduce in GB/s, for data of so many bytes.
     pub busbw: f64,
@@ -19,7 +18,6 @@ pub struct Gpus {
     pub bytes: u64,
     /// The part of it that is demanded.
     pub tolerance: f64,
-    /// Where it was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -55,7 +53,6 @@ file::rows!(Gpus, Link);
 pub enum Kind {
     /// TCP over Ethernet.
     Ethernet,
-    /// RDMA over InfiniBand.
     Infiniband,
 }
 

@@ -42,7 +42,6 @@ impl Expression {
         build(false).or_else(|_| build(true)).map(Expression)
     }
 
-    /// Whether a line matches.
     #[inline]
     pub fn is_match(&self, line: &str) -> bool {
         self.0.is_match(line)

@@ -18,7 +18,6 @@ pub struct Release {
     pub glibc: Option<String>,
     /// Whether the same set exists for Linux aarch64.
     pub aarch64: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

@@ -11,7 +11,6 @@ use crate::Sources;
 pub struct GpuImages {
     /// As references write it, without a tag: `nvcr.io/nvidia/pytorch`.
     pub repository: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use super::file::{self, Table};
 use crate::Sources;
 
-/// One GPU model.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gpu {
@@ -48,9 +47,7 @@ pub struct Gpu {
     /// The oldest driver branch whose open kernel module lists it, where that record begins before the card.
     /// NVIDIA's lists in all releases of older branches do not have it.
     pub driver_branch_min: Option<u32>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

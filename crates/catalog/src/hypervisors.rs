@@ -17,7 +17,6 @@ pub struct Machine {
     pub product: String,
     /// `kvm`.
     pub hypervisor: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
@@ -32,7 +31,6 @@ pub struct ClockSource {
     pub prefix: String,
     /// `kvm`.
     pub hypervisor: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

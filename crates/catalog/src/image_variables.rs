@@ -14,7 +14,6 @@ pub struct ImageVariable {
     /// What its value is the version of: `cuDNN`.
     #[serde(rename = "tells")]
     pub component: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

@@ -2,8 +2,8 @@
 //!
 //! In: the YAML files, embedded or from the cache. Out: one [`Catalog`], which is made once and passed down.
 //!
-//! Every file is `{checked, sources, rows}`. A row's `source` holds keys of `sources` or plain text, several
-//! separated by `; `; reading replaces the keys. `checked` is the day on which the row was compared with its
+//! Every file is `{checked, sources, rows}`. A row's `source` is a list of keys of `sources` or of plain
+//! text; reading replaces the keys. `checked` is the day on which the row was compared with its
 //! source; a row without its own has the file's. [`rules`] holds a file to this, embedded or cached;
 //! [`cache`] has the newer files that a refresh wrote. [`Catalog`] holds all tables. Signatures of failures
 //! ([`signatures`]) are one file each and have a form of their own. What a source did not tell is left out of

@@ -17,7 +17,6 @@ pub struct Mirror {
     pub pip_index: String,
     /// Its archive of system packages: the address before `/ubuntu` or `/debian`.
     pub apt: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

@@ -18,7 +18,6 @@ pub struct MisleadingPackage {
     /// The releases that stop when they are installed, as a specifier: `>=2.12`; None: it can be installed.
     #[serde(default)]
     pub refused: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

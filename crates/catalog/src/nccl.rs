@@ -34,7 +34,6 @@ pub struct Release {
     /// CUDA majors for which PyPI has wheels (`nvidia-nccl-cu12`).
     #[serde(default)]
     pub pypi_cuda_majors: Vec<u32>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

@@ -14,7 +14,6 @@ pub struct NcclFunction {
     pub function: String,
     /// The first release that has it.
     pub since: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -15,7 +15,6 @@ pub struct LocalInterfaces {
     pub program: String,
     /// The first NCCL that leaves them out when it chooses an interface by itself; `None`: not known to.
     pub nccl_skips_since: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

@@ -11,7 +11,6 @@ use crate::Sources;
 pub struct Family {
     /// `libnvidia`.
     pub prefix: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
@@ -27,7 +26,6 @@ pub struct DriverPackage {
     /// Whether that is the whole name.
     #[serde(default)]
     pub exact: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

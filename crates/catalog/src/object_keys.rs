@@ -35,7 +35,6 @@ pub struct ObjectKeys {
     /// Whether other keys are allowed too.
     #[serde(default)]
     pub open: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
@@ -45,7 +44,6 @@ pub struct ObjectKeys {
 file::table!(ObjectKeys, "object_keys.yaml");
 
 impl Table<ObjectKeys> {
-    /// The object with this name.
     pub fn object(&self, file: Reader, name: &str) -> Option<&ObjectKeys> {
         self.all().iter().find(|row| row.file == file && row.name == name)
     }

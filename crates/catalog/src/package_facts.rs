@@ -17,7 +17,6 @@ pub struct Incompatible {
     pub versions: String,
     /// What happens, or what says that they do not go together.
     pub effect: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -31,7 +30,6 @@ pub struct Cuda {
     /// Whether it works without.
     #[serde(rename = "use")]
     pub use_of: CudaUse,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -42,7 +40,6 @@ pub struct Cuda {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CudaUse {
-    /// It does not.
     Required,
     /// It uses CUDA; whether and how it works without is not recorded.
     Used,
@@ -60,7 +57,6 @@ pub struct Compiled {
     /// The lowest compute capability that the package supports (`8.0`); `None`: not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_capability_min: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -82,7 +78,6 @@ pub struct Indirect {
     /// The Pythons (`3.12`) on which it does; `None`: every one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pythons: Option<Vec<String>>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -107,7 +102,6 @@ pub struct WithoutWheel {
     /// The processor without a wheel (`aarch64`); `None`: every one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -48,10 +48,8 @@ pub struct Row {
     /// True where the index marks it as yanked: never chosen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub yanked: bool,
-    /// What else is to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use super::file;
 use crate::Sources;
 
-/// One argument.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemovedArgument {
@@ -19,7 +18,6 @@ pub struct RemovedArgument {
     pub callables: Vec<String>,
     /// What to write instead, in the imperative.
     pub replacement: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use super::file::{self, Table};
 use crate::Sources;
 
-/// An option.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SbatchOption {
@@ -18,7 +17,6 @@ pub struct SbatchOption {
     pub value: bool,
     /// The option that it is another name of.
     pub same_as: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The sources of a row: keys of the file's `sources` or plain text, and in full once the file was read.
+/// The sources of a row: keys of the file's `sources` or plain text, and in full once the file was read. A
+/// list in the file, one text in reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(from = "String", into = "String")]
+#[serde(from = "Vec<String>", into = "String")]
 pub struct Sources(Vec<String>);
 
 impl Sources {
@@ -32,17 +33,9 @@ impl Sources {
     }
 }
 
-/// The sources as a file of the catalog writes them, before their keys are written out: what a key stands for
-/// can contain the separator, so a text of several sources is never taken apart again.
-impl From<&str> for Sources {
-    fn from(text: &str) -> Sources {
-        Sources(text.split("; ").filter(|source| !source.is_empty()).map(str::to_owned).collect())
-    }
-}
-
-impl From<String> for Sources {
-    fn from(text: String) -> Sources {
-        Sources::from(text.as_str())
+impl From<Vec<String>> for Sources {
+    fn from(sources: Vec<String>) -> Sources {
+        Sources(sources)
     }
 }
 
@@ -65,10 +58,11 @@ mod tests {
 
     #[test]
     fn a_written_out_source_stays_whole() {
-        let keys = Sources::from("list; a page");
+        let keys: Sources = serde_yaml::from_str("[list, a page]").unwrap();
         let full = keys.in_full(|key| (key == "list").then_some("one list; read at its tag"));
         assert_eq!(full.iter().collect::<Vec<_>>(), ["one list; read at its tag", "a page"]);
-        assert_eq!(full.to_string(), "one list; read at its tag; a page");
-        assert!(Sources::from("").is_empty());
+        assert_eq!(serde_json::to_string(&full).unwrap(), "\"one list; read at its tag; a page\"");
+        assert!(serde_yaml::from_str::<Sources>("[]").unwrap().is_empty());
+        assert!(serde_yaml::from_str::<Sources>("list; a page").is_err());
     }
 }

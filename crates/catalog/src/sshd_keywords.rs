@@ -5,7 +5,6 @@ use serde::Deserialize;
 use super::file::{self, Table};
 use crate::Sources;
 
-/// A keyword.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SshdKeyword {
@@ -14,12 +13,10 @@ pub struct SshdKeyword {
     /// Whether it is allowed behind Match.
     #[serde(default)]
     pub in_match: bool,
-    /// What its value must be.
     pub value: Value,
     /// The values of [`Value::Words`], of which sshd reads the case of none.
     #[serde(default)]
     pub words: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
@@ -34,9 +31,7 @@ pub enum Value {
     Any,
     /// One of the words of the row.
     Words,
-    /// An integer.
     Number,
-    /// A port.
     Port,
     /// A time such as `2m`.
     Time,

@@ -14,7 +14,6 @@ pub enum Section {
     Compose,
     /// The stack file itself.
     Top,
-    /// A service.
     Service,
     /// `deploy.resources.reservations` of a service.
     Reservations,
@@ -33,7 +32,6 @@ pub struct StackKey {
     pub ignored: bool,
     /// What to do in place of a key that is ignored; `None` where there is no substitute.
     pub instead: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

@@ -21,7 +21,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// In words.
     pub fn description(self) -> &'static str {
         match self {
             Class::NonFatal => "not fatal",
@@ -42,13 +41,9 @@ pub struct Sxid {
     pub name: String,
     /// What it does to the fabric.
     pub class: Class,
-    /// How bad it is.
     pub severity: Severity,
-    /// What happened.
     pub meaning: String,
-    /// What to do.
     pub action: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

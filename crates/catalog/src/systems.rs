@@ -8,7 +8,6 @@ use super::file::{self, Contents, SharedSources};
 use super::version;
 use crate::Sources;
 
-/// A release of a distribution.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -20,9 +19,9 @@ pub struct System {
     pub codename: Option<String>,
     /// The image of the bare system: `ubuntu:22.04`.
     pub image: Option<String>,
-    /// Other tags of that image, separated by spaces: `jammy`.
+    /// Other tags of that image: `jammy`.
     #[serde(default)]
-    pub aliases: String,
+    pub aliases: Vec<String>,
     /// The last day on which a list named the image; empty where none is known.
     #[serde(default)]
     pub image_seen: String,
@@ -32,7 +31,6 @@ pub struct System {
     pub python: Option<String>,
     /// `2.35`; it decides which manylinux wheels can be installed.
     pub glibc: Option<String>,
-    /// The day of its release.
     pub released: Option<String>,
     /// The day on which standard support ends.
     pub end_of_life: Option<String>,
@@ -40,9 +38,7 @@ pub struct System {
     pub externally_managed: Option<bool>,
     /// The newest pip for its own Python, where its package python3-pip is too old for uv's wheels.
     pub pip_first: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -66,28 +62,26 @@ pub struct PythonSource {
     pub pre_release: bool,
     /// What else is to know of the system's Pythons.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     pub checked: String,
 }
 
-/// The Pythons of one system: lists separated by spaces, `all` for every series; what is in no list is not
-/// known.
+/// The Pythons of one system, with `all` for every series; what is in no list is not known.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PythonLists {
     system: String,
     #[serde(default)]
-    distribution: String,
+    distribution: Vec<String>,
     #[serde(default)]
-    not_distribution: String,
+    not_distribution: Vec<String>,
     #[serde(default)]
-    deadsnakes: String,
+    deadsnakes: Vec<String>,
     #[serde(default)]
-    not_deadsnakes: String,
+    not_deadsnakes: Vec<String>,
     #[serde(default)]
-    pre_release: String,
+    pre_release: Vec<String>,
     note: Option<String>,
     source: Sources,
     #[serde(default)]
@@ -99,30 +93,26 @@ struct PythonLists {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uv {
-    /// The series, separated by spaces.
-    pub pythons: String,
+    /// The series: `3.12`.
+    pub pythons: Vec<String>,
     /// The newest release of each.
-    pub newest: String,
+    pub newest: Vec<String>,
     /// The oldest glibc on which they run.
     pub glibc: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
 
-/// A Python series.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Python {
     /// `3.12`.
     pub python: String,
-    /// The day of its release.
     pub released: Option<String>,
     /// The day of its end.
     pub end_of_life: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -141,9 +131,7 @@ pub struct Compilers {
     pub gcc_min: Option<String>,
     /// The newest gcc, included: `13`, or `11.1` where the minor matters.
     pub gcc_max: Option<String>,
-    /// What else is to know.
     pub note: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -160,7 +148,6 @@ pub struct Deadsnakes {
     pub key: String,
     /// The server that has the key.
     pub keyserver: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -181,7 +168,6 @@ pub struct DnfPython {
     pub pip: String,
     /// Its headers: `python3.12-devel`.
     pub headers: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -245,12 +231,13 @@ impl Contents for Systems {
 
 file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, archived, uv, deadsnakes]);
 
-fn has(list: &str, word: &str) -> bool {
-    list == "all" || list.split(' ').any(|one| one == word)
+fn has(list: &[String], series: &str) -> bool {
+    list.iter().any(|one| one == "all" || one == series)
 }
 
 fn expand<'a>(lists: &'a PythonLists, systems: &'a Systems) -> impl Iterator<Item = PythonSource> + 'a {
-    let availability = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
+    let availability = |python: &str, yes: &[String], no: &[String]| match (has(yes, python), has(no, python))
+    {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,

@@ -15,7 +15,6 @@ pub struct ThrottleReason {
     pub kind: Kind,
     /// What it means for the GPU; faults have one.
     pub meaning: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

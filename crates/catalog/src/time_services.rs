@@ -17,7 +17,6 @@ pub struct TimeService {
     pub reports_to_kernel: bool,
     /// The command that shows its servers: `chronyc sources`; `None` for one that does not report.
     pub status: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -33,7 +33,6 @@ pub struct Release {
     /// What changed that matters here.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -55,7 +54,6 @@ pub struct Cve {
     pub affected: Option<String>,
     /// What it allows.
     pub summary: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -72,11 +70,9 @@ pub struct EngineSeries {
     pub released: Option<String>,
     /// The day on which support ended or ends; `None` while none is set.
     pub end_of_life: Option<String>,
-    /// Newest release known.
     pub latest: Option<String>,
     /// The day on which it was the newest.
     pub latest_as_of: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -89,7 +85,6 @@ pub struct EngineSeries {
 pub struct Part {
     /// `nvidia-container-toolkit-base`, `nvidia-ctk`, `jit-cdi`.
     pub name: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
@@ -130,7 +125,6 @@ impl Toolkit {
         self.all().iter().find(|row| row.version == version)
     }
 
-    /// All vulnerabilities.
     pub fn all_cves(&self) -> &[Cve] {
         &self.cves
     }
@@ -182,9 +176,7 @@ impl Toolkit {
 /// Whether a version has a vulnerability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
-    /// It has.
     Vulnerable,
-    /// It has not.
     Safe,
     /// The known facts do not say.
     Unknown,

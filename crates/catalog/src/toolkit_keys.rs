@@ -5,7 +5,6 @@ use serde::Deserialize;
 use super::file::{self, Table};
 use crate::Sources;
 
-/// A key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolkitKey {
@@ -14,7 +13,6 @@ pub struct ToolkitKey {
     pub section: String,
     /// `log-level`.
     pub key: String,
-    /// What its value must be.
     pub kind: Kind,
     /// What its text may be; empty where any text is allowed.
     #[serde(default)]
@@ -25,7 +23,6 @@ pub struct ToolkitKey {
     /// Whether the toolkit reads these words in any case.
     #[serde(default)]
     pub any_case: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
@@ -36,9 +33,7 @@ pub struct ToolkitKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A string.
     Text,
-    /// A list of strings.
     Texts,
     /// `true` or `false`.
     Truth,

@@ -12,7 +12,6 @@ pub use crate::cuda_build::CudaBuild;
 pub struct Release {
     /// `2.5.1`.
     pub version: String,
-    /// The day of its release.
     pub released: Option<String>,
     /// The build that `pip install torch` gives: `cu124`.
     pub pypi_build: Option<String>,
@@ -66,12 +65,10 @@ pub struct Release {
     /// no release.
     #[serde(skip)]
     pub cpu: Option<Build>,
-    /// What else is to know.
     pub note: Option<String>,
     /// The CUDA builds for which its torchaudio was made, where that is the last one and older than torch.
     #[serde(skip)]
     torchaudio_builds: Option<Vec<String>>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

@@ -18,7 +18,6 @@ pub struct TorchPartner {
     pub any_torch_min: String,
     /// Releases before this one are linked to one torch; `None`: not known.
     pub linked_before: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

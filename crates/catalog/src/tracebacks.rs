@@ -13,7 +13,6 @@ pub struct Launcher {
     pub path: String,
     /// `accelerate`.
     pub program: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
@@ -28,7 +27,6 @@ pub struct Consequence {
     pub exception: String,
     /// Whose it is: `torch`.
     pub package: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
@@ -43,7 +41,6 @@ pub struct PassedOn {
     pub words: String,
     /// Whose it is: `vLLM`.
     pub program: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]

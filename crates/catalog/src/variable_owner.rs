@@ -5,7 +5,6 @@ use serde::Deserialize;
 /// The software that reads a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "names say it")]
 pub enum Owner {
     /// Whatever is built against NCCL.
     Build,
@@ -75,7 +74,6 @@ impl Owner {
 /// What the value of a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "names say it")]
 pub enum VariableType {
     Bool,
     Cidr,

@@ -28,7 +28,6 @@ pub enum Status {
     Label,
 }
 
-/// One environment variable.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variable {
@@ -36,7 +35,6 @@ pub struct Variable {
     pub name: String,
     /// Who reads it.
     pub owner: Owner,
-    /// Whether it is read.
     #[serde(default = "current")]
     pub status: Status,
     /// Whether its owner documents it.
@@ -51,13 +49,11 @@ pub struct Variable {
     pub last_seen: Option<String>,
     /// What to use in its place.
     pub deprecated_by: Option<String>,
-    /// What its value is.
     #[serde(rename = "type")]
     pub kind: Option<VariableType>,
     /// Whether the type is a guess from a name that was only found in the library.
     #[serde(default)]
     pub type_guessed: bool,
-    /// The values it takes.
     pub allowed: Option<Values>,
     /// What the bounds of `allowed` leave out: `32 before 2.25`.
     pub allowed_note: Option<String>,
@@ -75,7 +71,6 @@ pub struct Variable {
     /// Values that are seldom right.
     #[serde(default)]
     pub discouraged: Vec<Discouraged>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -88,7 +83,6 @@ pub struct Variable {
 pub struct ValueOption {
     /// `expandable_segments`.
     pub name: String,
-    /// The values it takes.
     pub takes: OptionValue,
 }
 

@@ -11,7 +11,6 @@ use crate::{Catalog, embedded};
 #[derive(Debug, serde::Serialize)]
 pub struct Verified {
     schema: u32,
-    /// Files read.
     pub files: usize,
     /// Rows of these files.
     pub rows: usize,
@@ -28,7 +27,6 @@ pub enum VerifyError {
     /// A file cannot be read.
     #[error("cannot read {}: {why}", .path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// The reason.
         why: CacheError,
@@ -36,7 +34,6 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// What to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             VerifyError::NoFiles(_) => Some("`envdoc catalog show` lists the file names"),

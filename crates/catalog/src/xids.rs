@@ -10,7 +10,6 @@ use crate::Sources;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The program that ran.
     Program,
 }
 
@@ -26,13 +25,10 @@ pub struct Xid {
     pub severity: Severity,
     /// What usually causes it, where that is not the GPU.
     pub cause: Option<Cause>,
-    /// What happened.
     pub meaning: String,
-    /// What to do.
     pub action: String,
     /// The immediate action by NVIDIA's catalogue for Ampere and newer: `RESTART_APP`, `RESET_GPU` …
     pub nvidia: Option<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

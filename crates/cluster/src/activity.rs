@@ -34,7 +34,6 @@ done
 /// Processes that are named; the others are counted.
 const NAMED_MAX: usize = 3;
 
-/// A process in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Process {
     id: u32,

@@ -9,8 +9,8 @@ use crate::worker::bundle::{self, Bundle};
 use crate::worker::digest::hex;
 use diagnostic::error::Error;
 use diagnostic::shell::quoted;
-use docker::transport::SshAddress;
 use docker::transport::ssh::{Connection, Ran, Shell};
+use docker::transport::{Endpoint, SshAddress};
 
 /// Before how envdoc is started there; what it prints follows.
 const RUNS: &str = "envdoc-runs-from-here ";
@@ -66,7 +66,7 @@ pub fn own() -> Result<String, crate::Error> {
 /// with these words of a shell after its name and the engine of the cluster for its own, and then becomes its
 /// worker, or only holds the connection. [`answers`] understands what it prints.
 pub fn script(address: &SshAddress, arguments: &str, worker: bool) -> String {
-    let engine = quoted(&format!("unix://{}", address.socket));
+    let engine = quoted(Endpoint::unix(&address.socket).as_str());
     let own = concat!("envdoc ", env!("CARGO_PKG_VERSION"));
     let last = if worker { "eval \"exec $p worker\"" } else { "exec cat >/dev/null" };
     let script = format!(

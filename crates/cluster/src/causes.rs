@@ -277,7 +277,6 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
 
 /// How well a cause is known.
 enum Cause {
-    /// It was seen.
     Observed(Problem),
     /// It was seen that the first container does not ask the engine for names.
     Resolver(Problem),

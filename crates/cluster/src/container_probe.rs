@@ -34,9 +34,7 @@ const OWN_SERVER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A container that was looked into.
 pub struct ContainerProbe<'w> {
-    /// Its node.
     pub node: &'w Node,
-    /// The node's engine.
     pub engine: &'w Engine,
     /// The worker in it.
     pub session: Arc<Session>,
@@ -46,7 +44,6 @@ pub struct ContainerProbe<'w> {
     pub interface: String,
     /// The interface's MTU in bytes.
     pub mtu: Option<u32>,
-    /// All interfaces.
     pub interfaces: Vec<Interface>,
     /// Where it waits for datagrams.
     pub port: u16,

@@ -27,7 +27,6 @@ pub struct Failure {
 pub struct UnreadableRecord {
     /// The label that holds it.
     pub label: &'static str,
-    /// Its volume.
     pub volume: String,
     /// In the parser's words.
     pub reason: String,
@@ -73,7 +72,6 @@ pub enum Error {
     /// A node did not become ready.
     #[error("not ready after {} s; {last}", after.as_secs())]
     NotReady {
-        /// The deadline.
         after: Duration,
         /// Its last state.
         last: Box<Error>,
@@ -102,7 +100,6 @@ pub enum Error {
     TimedOut {
         /// What did not happen: `the worker did not start`.
         what: &'static str,
-        /// The deadline.
         after: Duration,
     },
     /// A command ended with an error.
@@ -112,7 +109,6 @@ pub enum Error {
         what: &'static str,
         /// Its exit status.
         status: i64,
-        /// What it printed.
         output: String,
     },
     /// Its container does not run.
@@ -124,7 +120,6 @@ pub enum Error {
     /// The connection to the node failed.
     #[error("{0}")]
     Connection(String),
-    /// Any other failure.
     #[error("{0}")]
     Other(String),
 }

@@ -8,6 +8,7 @@ use super::reach;
 use super::record::Recorded;
 use docker::engine::Engine;
 use docker::swarm;
+use docker::transport::Endpoint;
 
 /// A node that is no longer in cluster.yaml.
 pub struct Former {
@@ -31,7 +32,7 @@ pub enum Unreached {
         /// The machine that answers.
         hostname: String,
         /// The endpoint.
-        engine: String,
+        engine: Endpoint,
         /// The machine that was recorded.
         expected: String,
     },

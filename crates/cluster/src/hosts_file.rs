@@ -6,7 +6,6 @@ use std::path::Path;
 
 use crate::plan::Node;
 use docker::transport::ConnectCause;
-use docker::transport::SshAddress;
 use docker::transport::ssh::messages::Fault;
 use host::file;
 
@@ -25,9 +24,9 @@ pub(crate) fn explanation(node: &Node, cause: Option<ConnectCause>) -> Option<St
     if !depends_on_address(cause?) {
         return None;
     }
-    let host = SshAddress::parse(&node.engine).ok()?.host;
-    let line = line_of(&file::text_of(Path::new(PATH)).ok()?, &host)?;
-    Some(sentence(&line, &host, &node.address))
+    let host = &node.engine.ssh()?.host;
+    let line = line_of(&file::text_of(Path::new(PATH)).ok()?, host)?;
+    Some(sentence(&line, host, &node.address))
 }
 
 /// Whether another machine than the one that was meant would show this too.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use diagnostic::error::Error;
+use facts::docker::Endpoint;
 use facts::{Fact, Facts};
 use image::render::fill;
 
@@ -18,7 +19,6 @@ const TEMPLATE: &str = include_str!("../../../templates/cluster/cluster.yaml.hbs
 pub struct Asked {
     /// The cluster's name.
     pub name: Option<String>,
-    /// The image.
     pub image: Option<String>,
     /// The user of the machines' ssh.
     pub user: Option<String>,
@@ -138,10 +138,13 @@ pub fn text(asked: &Asked) -> Result<String, Error> {
     check(asked)?;
     let node = |found: &Found| NodeValues {
         address: quoted(&found.address),
-        engine: quoted(&match found.own {
-            true => "unix:///var/run/docker.sock".into(),
-            false => endpoint(&found.address, asked.user.as_deref()),
-        }),
+        engine: quoted(
+            match found.own {
+                true => Endpoint::default(),
+                false => Endpoint::over_ssh(asked.user.as_deref(), &found.address),
+            }
+            .as_str(),
+        ),
         gpus: found.gpus.into_iter().collect(),
         remarks: found.remarks.iter().map(|line| one_line(line)).collect(),
     };
@@ -154,15 +157,6 @@ pub fn text(asked: &Asked) -> Result<String, Error> {
         infiniband_unknown: asked.nodes.iter().any(|node| node.rdma.is_none()),
     };
     fill("cluster/cluster.yaml.hbs", TEMPLATE, &values)
-}
-
-/// The endpoint of a machine's engine over SSH.
-pub fn endpoint(address: &str, user: Option<&str>) -> String {
-    let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
-    match user {
-        Some(user) => format!("ssh://{user}@{host}"),
-        None => format!("ssh://{host}"),
-    }
 }
 
 /// A text that YAML reads as that text; bare where it may be.
@@ -207,8 +201,8 @@ mod tests {
         let text = text(&asked).unwrap();
         let plan = validate(&ClusterRequest::parse("cluster.yaml", &text).unwrap()).unwrap();
         assert_eq!((plan.world_size(), plan.network.infiniband), (16, true));
-        assert_eq!(plan.nodes[0].engine, "unix:///var/run/docker.sock");
-        assert_eq!(plan.nodes[1].engine, "ssh://ops@[fd00::2]");
+        assert_eq!(plan.nodes[0].engine.as_str(), "unix:///var/run/docker.sock");
+        assert_eq!(plan.nodes[1].engine.as_str(), "ssh://ops@[fd00::2]");
     }
 
     #[test]

@@ -92,7 +92,6 @@ pub trait Observer {
     fn notice(&self, notice: &Notice<'_>);
 }
 
-/// What came of a job.
 #[derive(Debug)]
 pub struct JobOutcome {
     /// How the launchers ended; `None` after an interruption.

@@ -38,13 +38,9 @@ echo "$count"
 
 /// One program on one node.
 pub struct Job<'a> {
-    /// The node's name.
     pub node: String,
-    /// The container.
     pub container: String,
-    /// Its engine.
     pub engine: &'a Engine,
-    /// The program.
     pub command: Command,
 }
 
@@ -74,10 +70,8 @@ pub enum Error {
     Processes(String),
 }
 
-/// How one ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
-    /// The node's name.
     pub node: String,
     /// Its exit status, or why nobody knows it.
     pub status: Result<i64, Error>,

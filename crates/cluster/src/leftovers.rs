@@ -15,7 +15,6 @@ use diagnostic::shell::quoted;
 pub struct Leftover {
     /// The node's name, also of its container.
     pub node: String,
-    /// The job's mark.
     pub mark: String,
     /// Its processes, each with its children.
     pub processes: Vec<Work>,

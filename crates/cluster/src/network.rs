@@ -38,14 +38,12 @@ fn option(container_mtu: u32, encrypted: bool) -> u32 {
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It is there.
     Keep {
         /// Its largest packet for containers, in bytes; `None` where the engine does not say.
         mtu: Option<u32>,
         /// What a person should know.
         notes: Vec<String>,
     },
-    /// It is to be made.
     Make,
     /// The containers have the machines' network.
     None,

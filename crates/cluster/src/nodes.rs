@@ -13,7 +13,7 @@ use diagnostic::shell::quoted;
 use docker::engine::Engine;
 use docker::process;
 use docker::transport::ssh::{Connection, Ran, Shell};
-use docker::transport::{ConnectError, Transport};
+use docker::transport::{ConnectError, Endpoint, Transport};
 use host::snapshot::Snapshot;
 
 /// How many machines are worked on at once, and how long each may take.
@@ -42,7 +42,7 @@ pub struct Node {
     /// The address by which the others reach it.
     pub address: String,
     /// Its engine's endpoint.
-    pub engine: String,
+    pub engine: Endpoint,
     /// The way to it, or why there is none.
     pub transport: Result<Transport, ConnectError>,
     /// How long reaching it took.
@@ -54,9 +54,7 @@ pub struct Node {
 /// How the machine itself, not only its engine, is reached.
 #[derive(Debug)]
 pub enum Location<'n> {
-    /// It is this machine.
     Here,
-    /// Over SSH.
     There(&'n Connection),
     /// Not at all: its endpoint is that of an engine alone.
     EngineOnly,
@@ -111,7 +109,7 @@ impl Node {
             Err(blocked) => Location::Blocked(blocked),
             Ok(transport) => match transport.ssh() {
                 Some(connection) => Location::There(connection),
-                None if self.engine.starts_with("unix://") => Location::Here,
+                None if self.engine.socket().is_some() => Location::Here,
                 None => Location::EngineOnly,
             },
         }
@@ -155,7 +153,7 @@ impl Node {
             return Err(self.unreachable());
         };
         // The engine that the cluster uses, not the one that a login there would.
-        let engine = quoted(&format!("unix://{}", connection.address.socket));
+        let engine = quoted(Endpoint::unix(&connection.address.socket).as_str());
         let command = format!("env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} {}", asking(timeout));
         let ran = connection
             .run(&command, b"", deadline)

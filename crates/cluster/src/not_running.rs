@@ -12,9 +12,7 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the container {container} on {node} {state}")]
 pub struct NotRunning {
-    /// The node's name.
     pub node: String,
-    /// The container's name.
     pub container: String,
     /// `exited with status 1`; a predicate of a sentence.
     pub state: String,

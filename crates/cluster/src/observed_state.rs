@@ -36,7 +36,6 @@ pub struct ObservedState {
     pub network: Option<Network>,
     /// The labels of the volume with the settings.
     pub volume: Option<BTreeMap<String, String>>,
-    /// Its container.
     pub container: Option<Found>,
     /// Whether envdoc asked its engine to join the swarm, and the join has not succeeded yet.
     pub joining: bool,
@@ -47,7 +46,6 @@ pub struct ObservedState {
     pub strays: Vec<String>,
 }
 
-/// Asks all of them.
 pub async fn look(
     plan: &ClusterPlan,
     nodes: &[(&Node, &Engine)],
@@ -73,7 +71,6 @@ fn unseen(node: &Node, why: &Error) -> Problem {
         .fix(Fix::run("Diagnose the engine on that machine:", "envdoc check --only docker"))
 }
 
-/// Asks one.
 pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, Error> {
     let machine = swarm::machine(engine).await?;
     let ahead = machine.time.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());

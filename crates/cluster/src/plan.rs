@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::request::{Launcher, NetworkKind};
+use docker::transport::Endpoint;
 
 /// Label of everything that belongs to a cluster; its value is the cluster's name. Only what carries it is
 /// ever removed.
@@ -39,7 +40,6 @@ pub struct ClusterPlan {
     pub memlock: Option<u64>,
     /// Open files.
     pub nofile: u64,
-    /// How training is started.
     pub launcher: Launcher,
     /// Secrets: their files are in the settings, 0400.
     pub secrets: Vec<Secret>,
@@ -53,7 +53,6 @@ pub struct ClusterPlan {
     pub warnings: Vec<String>,
 }
 
-/// The image of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
     /// One that a registry, or every node, has.
@@ -67,7 +66,6 @@ pub enum Image {
     },
 }
 
-/// A machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its place in the cluster, from 0: DeepSpeed's and torchrun's node rank.
@@ -77,7 +75,7 @@ pub struct Node {
     /// The address by which the other machines reach it.
     pub address: String,
     /// Its engine: `ssh://root@10.0.18.1`.
-    pub engine: String,
+    pub engine: Endpoint,
     /// Directory with the certificates for an engine over TLS.
     pub tls: Option<String>,
     /// The GPUs that the container gets.
@@ -90,12 +88,9 @@ pub struct Node {
     pub environment: BTreeMap<String, String>,
 }
 
-/// GPUs of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gpus {
-    /// The container gets no GPU.
     None,
-    /// All that there are.
     All,
     /// The first so many.
     Count(u32),
@@ -103,7 +98,6 @@ pub enum Gpus {
     These(Vec<String>),
 }
 
-/// The network of the containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     /// Overlay, or the network of the host.
@@ -136,7 +130,6 @@ pub struct Ssh {
 /// What a container sees of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Where it comes from.
     pub from: Source,
     /// Where the container sees it.
     pub to: String,
@@ -146,10 +139,8 @@ pub struct Mount {
     pub same_content: bool,
 }
 
-/// Where a mount comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A path of the machine.
     Path(String),
     /// An NFS share, mounted by the engine as a volume of this name.
     Nfs {
@@ -164,7 +155,6 @@ pub enum Source {
     },
 }
 
-/// A secret of the containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
     /// Its name: the file `/run/secrets/NAME`.
@@ -176,7 +166,6 @@ pub struct Secret {
 /// Where a secret's value is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretFrom {
-    /// A file of this machine.
     File(String),
     /// A variable of envdoc's environment.
     Variable(String),

@@ -63,12 +63,10 @@ impl<'engine> Probe<'engine> {
         }
     }
 
-    /// Removes it.
     pub async fn end(self) {
         let _ = container::remove_now(self.engine, &self.name).await;
     }
 
-    /// Does a task.
     pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, Failure> {
         self.session.ask(task, deadline).await
     }

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A step of `cluster up` and `cluster down`, in the order in which they run.
-#[expect(missing_docs, reason = "the names say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
@@ -52,7 +51,7 @@ impl std::fmt::Display for Step {
     }
 }
 
-/// A fault by its cause.
+/// A fault by its cause, as it stopped a step of `cluster up` or `cluster down`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe, transform = fix_keys::describe)]
 pub struct Problem {

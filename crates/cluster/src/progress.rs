@@ -15,7 +15,6 @@ use diagnostic::render::message_keys;
 use diagnostic::terminal;
 use diagnostic::visible::line;
 
-/// Where it is shown.
 pub struct Progress {
     shown: Shown,
     unicode: bool,
@@ -32,13 +31,13 @@ enum Shown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It was so already.
+    /// Nothing had to be done.
     Unchanged,
-    /// It was done.
+    /// The step was done.
     Changed,
-    /// It would be done (`--dry-run`).
+    /// The step would be done without `--dry-run`.
     Planned,
-    /// It could not be done.
+    /// The step failed.
     Failed,
 }
 

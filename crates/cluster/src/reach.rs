@@ -16,7 +16,6 @@ const OLDEST_API: (u32, u32) = (1, 41);
 /// How connecting to a node ended, for reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeAccess {
-    /// The node's name.
     pub node: String,
     /// Its engine's endpoint.
     pub engine: String,
@@ -78,7 +77,7 @@ pub fn whole<'r, 'p>(
 pub fn access<E>(reached: &[(&Node, Result<E, Problem>)]) -> Vec<NodeAccess> {
     let access = |(node, engine): &(&Node, Result<E, Problem>)| NodeAccess {
         node: node.name.clone(),
-        engine: node.engine.clone(),
+        engine: node.engine.to_string(),
         problem: engine.as_ref().err().cloned(),
     };
     reached.iter().map(access).collect()

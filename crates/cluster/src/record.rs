@@ -9,6 +9,7 @@ use super::error::UnreadableRecord;
 use super::plan::{ClusterPlan, Gpus, LABEL, Node};
 use docker::engine::Engine;
 use docker::swarm::Machine;
+use docker::transport::Endpoint;
 use docker::volume::{self, Listed};
 
 /// Label of the record's volume, which is never mounted: the machines as JSON.
@@ -22,13 +23,12 @@ pub struct Recorded {
     /// The node's name, also of its container.
     pub name: String,
     /// Its engine's endpoint.
-    pub engine: String,
+    pub engine: Endpoint,
     /// Directory with the certificates for an engine over TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<String>,
     /// The engine's own id; machines that were cloned share it.
     pub id: String,
-    /// The machine's host name.
     pub hostname: String,
 }
 

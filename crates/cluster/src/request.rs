@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use diagnostic::error::Error;
 use diagnostic::yaml;
 
-/// A request for a cluster.
+/// `cluster.yaml`: the nodes of a cluster and what their containers run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClusterRequest {
@@ -48,7 +48,7 @@ pub struct ClusterRequest {
     pub origin: Option<String>,
 }
 
-/// A machine.
+/// A machine of the cluster: how it is reached and what its container gets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeRequest {
@@ -75,25 +75,25 @@ pub struct NodeRequest {
     pub environment: BTreeMap<String, String>,
 }
 
-/// GPUs of a machine.
+/// The GPUs that the container of a node gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum GpusRequest {
-    /// So many; `0`: none.
+    /// The first so many; `0`: none.
     Count(u32),
-    /// `all`.
+    /// `all`: every GPU of the machine.
     Word(String),
-    /// These: indexes or UUIDs.
+    /// These GPUs, by index or UUID.
     These(Vec<GpuRequest>),
 }
 
-/// One GPU.
+/// A GPU by its index or UUID.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum GpuRequest {
-    /// The one that `nvidia-smi` counts so.
+    /// Its index in `nvidia-smi -L`, from 0.
     Index(u32),
-    /// The one with this UUID.
+    /// Its UUID in `nvidia-smi -L`: `GPU-…`, `MIG-…`.
     Uuid(String),
 }
 
@@ -168,7 +168,7 @@ pub enum StorageCheck {
     SameContent,
 }
 
-/// What a container may use.
+/// Limits of each container: shared memory, locked memory, open files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {

@@ -17,7 +17,6 @@ pub enum LoginError {
     /// Other users may read the private key.
     #[error("{0}")]
     KeyPermissions(String),
-    /// Anything else.
     #[error("{0}")]
     Other(String),
     /// ssh could not be run in the container.

@@ -35,7 +35,7 @@ pub use node_state::{ContainerState, SwarmState};
 mod jobs;
 mod node_state;
 
-/// A node.
+/// What `cluster status` found on one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = fix_keys::describe)]
 pub struct NodeStatus {
@@ -45,14 +45,14 @@ pub struct NodeStatus {
     pub engine: Option<String>,
     /// How it takes part in the swarm; `None` where no swarm is wanted.
     pub swarm: Option<SwarmState>,
-    /// Whether it has the network.
+    /// Name of the cluster's network, where the node's engine has it.
     pub network: Option<String>,
-    /// The id of its image.
+    /// Id of the cluster's image in the node's engine: `sha256:…`; null where it has none.
     pub image: Option<String>,
     /// `running`, `exited (1)`, `none`, or why nobody can tell.
     #[schemars(with = "Option<String>")]
     pub container: Option<ContainerState>,
-    /// What its health checks say.
+    /// What the health checks of its container report; null where the container has none.
     pub health: Option<Health>,
     /// When the container was started last, as RFC 3339.
     pub since: Option<String>,
@@ -67,7 +67,6 @@ pub struct NodeStatus {
     pub(crate) unreached: Option<Option<ConnectCause>>,
 }
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Status {
     /// The nodes of the plan in their order, then those that are no longer in it.

@@ -36,7 +36,6 @@ pub enum ConfigErrorKind {
     /// A value of another type.
     #[error("{key} must be {wanted}")]
     Type {
-        /// The key.
         key: String,
         /// What it takes: `a string`.
         wanted: &'static str,
@@ -44,9 +43,7 @@ pub enum ConfigErrorKind {
     /// A value that is not in the list.
     #[error("{key}: {value:?} is none of {}", .allowed.join(", "))]
     Value {
-        /// The key.
         key: String,
-        /// The value.
         value: String,
         /// What it takes.
         allowed: Vec<String>,
@@ -65,7 +62,6 @@ pub enum ConfigErrorKind {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// Why not.
         error: globset::ErrorKind,
     },
 }

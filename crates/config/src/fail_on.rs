@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use diagnostic::report::Summary;
 
-#[expect(missing_docs, reason = "a comment would be the help of the option")]
+// A doc comment would be the help of the option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Errors only.

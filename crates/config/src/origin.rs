@@ -14,7 +14,6 @@ pub struct Origin {
 /// A value and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
-    /// The value.
     pub value: T,
     /// The place.
     pub origin: Origin,

@@ -8,7 +8,6 @@ use crate::fail_on::FailOn;
 use crate::ignores::Ignores;
 use crate::origin::Sourced;
 
-/// The settings of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// The files that were read, the strongest first.

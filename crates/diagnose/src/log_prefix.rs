@@ -28,11 +28,8 @@ pub struct LogPrefix {
 /// The level of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// A notice.
     Info,
-    /// A warning.
     Warning,
-    /// A failure.
     Error,
 }
 

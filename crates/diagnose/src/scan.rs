@@ -13,7 +13,6 @@ use catalog::signatures::{Role, Signature, Signatures};
 /// A signature that a line matches.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// The signature.
     pub signature: &'static Signature,
     /// Its groups that matched in the line: name and text.
     pub captures: Vec<(&'static str, String)>,

@@ -69,7 +69,6 @@ impl Error {
         Error { kind, message: message.into(), hints: Vec::new() }
     }
 
-    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

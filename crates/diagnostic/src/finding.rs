@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Fix, visible};
 
-/// How bad a finding is.
+/// How bad a finding is, from `note` to `error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -87,7 +87,6 @@ impl Subject {
     }
 }
 
-/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets
@@ -136,7 +135,6 @@ impl Diagnostic {
         Diagnostic::new(Severity::Note, message)
     }
 
-    /// Sets the id.
     #[must_use]
     pub fn id(mut self, id: impl Into<Cow<'static, str>>) -> Diagnostic {
         self.id = id.into();

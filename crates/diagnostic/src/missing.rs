@@ -131,7 +131,6 @@ impl From<&str> for Missing {
 pub enum Unavailable {
     /// It is not there, so that the question does not arise; the reason for people.
     Absent(String),
-    /// It could not be read.
     Unknown(Missing),
 }
 

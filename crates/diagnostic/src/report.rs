@@ -49,7 +49,6 @@ pub enum Body {
     Svg(String),
 }
 
-/// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     /// Its title, with the unit: `busbw, GB/s`.
@@ -96,7 +95,6 @@ pub struct Outcome {
     pub step: Option<Step>,
 }
 
-/// A step that ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Its duration in seconds.
@@ -110,7 +108,6 @@ pub struct Step {
 pub struct RuleInfo {
     /// Kebab case, as `envdoc explain` takes it.
     pub id: Cow<'static, str>,
-    /// Its group.
     pub group: Group,
     /// The worst that it says.
     pub severity: Severity,

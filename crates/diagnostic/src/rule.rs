@@ -19,7 +19,6 @@ pub trait Rule: Sync {
     fn explain(&self) -> &'static str;
 }
 
-/// A group of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
     /// Kebab case, as after `--only`: `driver`.

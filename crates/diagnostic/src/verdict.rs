@@ -112,7 +112,6 @@ impl Verdict {
         }
     }
 
-    /// Its mark in text reports.
     pub fn mark(&self) -> Mark {
         match self {
             Verdict::Pass => Mark::Pass,

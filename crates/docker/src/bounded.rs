@@ -8,12 +8,11 @@ use std::task::{Context, Poll};
 use bollard::{BollardRequest, Docker};
 use hyper::Response;
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue};
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::{AnswerTooLarge, Error};
 use crate::http::{self, Stream};
+use facts::docker::Endpoint;
 
 /// The most that is taken of one answer, in bytes: lists of all images of a large server have a few MiB.
 const ANSWER_LIMIT_BYTES: u64 = 32 << 20;
@@ -23,8 +22,8 @@ const PROGRESS_LIMIT_BYTES: u64 = 512 << 20;
 const PROGRESS: &[&str] = &["/build", "/images/create", "/push", "/images/load"];
 
 /// bollard over a local endpoint (`unix://…`, `tcp://…`) with limits on answers.
-pub(crate) fn open(endpoint: &str, seconds: u64) -> Result<Docker, Error> {
-    let endpoint = endpoint.to_owned();
+pub(crate) fn open(endpoint: &Endpoint, seconds: u64) -> Result<Docker, Error> {
+    let endpoint = endpoint.clone();
     let transport = move |request: BollardRequest| send(endpoint.clone(), request);
     let version = bollard::API_DEFAULT_VERSION;
     Docker::connect_with_custom_transport(transport, Some("http://localhost"), seconds, version)
@@ -32,17 +31,14 @@ pub(crate) fn open(endpoint: &str, seconds: u64) -> Result<Docker, Error> {
 }
 
 async fn send(
-    endpoint: String,
+    endpoint: Endpoint,
     mut request: BollardRequest,
 ) -> Result<Response<Incoming>, bollard::errors::Error> {
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let stream = http::connect(&endpoint).await?;
-    let stream = TokioIo::new(Limited::new(stream, limit(request.uri().path()), request.method(), &path));
+    let stream = Limited::new(stream, limit(request.uri().path()), request.method(), &path);
     *request.uri_mut() = path.parse().map_err(io::Error::other)?;
-    request.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("localhost"));
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-    tokio::spawn(connection.with_upgrades());
-    Ok(sender.send_request(request).await?)
+    Ok(http::exchange(stream, request).await?)
 }
 
 /// The most that is taken of the answer to a request for this path; `None` where bollard hands on the bytes
@@ -130,7 +126,7 @@ mod tests {
     }
 
     /// An engine whose every answer has a body that never ends.
-    fn endless() -> (tempfile::TempDir, String) {
+    fn endless() -> (tempfile::TempDir, Endpoint) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("engine.sock");
         let listener = UnixListener::bind(&path).unwrap();
@@ -148,7 +144,7 @@ mod tests {
                 });
             }
         });
-        (dir, format!("unix://{}", path.display()))
+        (dir, Endpoint::unix(path.display()))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::auth::Logins;
 use diagnostic::error::{Error, Kind};
-use facts::docker::endpoint;
+use facts::docker::{Endpoint, endpoint};
 use facts::environment;
 use facts::{Fact, IntoFact};
 use host::Host;
@@ -18,11 +18,10 @@ const CONFIG_TIMEOUT: Duration = Duration::from_secs(10);
 /// The proxy variables that Dockerfiles know without ARG, so that they are not stored in a layer.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
 
-/// What was found.
 #[derive(Debug)]
 pub struct Client {
     /// `unix:///var/run/docker.sock`.
-    pub endpoint: String,
+    pub endpoint: Endpoint,
     /// Who said so: `--host`, `DOCKER_HOST`, `context NAME`, `default`.
     pub from: String,
     /// Logins to registries.
@@ -59,10 +58,10 @@ pub fn find(host: Option<&str>) -> Result<Client, Error> {
 fn find_on(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
     let variables = machine.environment().text().map(|text| environment::parse(&text));
     let (endpoint, from) = match asked {
-        Some(host) => (host.to_owned(), "--host".to_owned()),
+        Some(host) => (Endpoint::from(host), "--host".to_owned()),
         None => match endpoint::find(machine, &variables) {
             Fact::Known(endpoint) => (endpoint.url, endpoint.from.to_string()),
-            Fact::Absent => (endpoint::DEFAULT.to_owned(), "default".to_owned()),
+            Fact::Absent => (Endpoint::default(), "default".to_owned()),
             Fact::Unknown(why) => {
                 return Err(Error::new(Kind::Engine, format!("cannot determine which engine to use: {why}"))
                     .hint("Specify the engine: --host unix:///var/run/docker.sock"));
@@ -98,11 +97,11 @@ fn broken(why: &str) -> Error {
 /// machine's and not the build's.
 fn proxies(
     config: &Config,
-    endpoint: &str,
+    endpoint: &Endpoint,
     variables: &BTreeMap<String, String>,
     notes: &mut Vec<String>,
 ) -> BTreeMap<String, String> {
-    let configured = config.proxies.get(endpoint).or_else(|| config.proxies.get("default"));
+    let configured = config.proxies.get(endpoint.as_str()).or_else(|| config.proxies.get("default"));
     let value = |name: &str| {
         let configured = configured.map(|proxy| match name {
             "HTTP_PROXY" => &proxy.http_proxy,
@@ -156,12 +155,13 @@ mod tests {
             ("https_proxy".to_owned(), "http://127.0.0.1:3".to_owned()),
         ]);
         let mut notes = Vec::new();
-        let found = proxies(&config, "unix:///x", &variables, &mut notes);
+        let endpoint = Endpoint::default();
+        let found = proxies(&config, &endpoint, &variables, &mut notes);
         assert_eq!(found.get("HTTP_PROXY").map(String::as_str), Some("http://config.example:1"));
         assert_eq!(found.get("http_proxy"), found.get("HTTP_PROXY"));
         assert!(!found.contains_key("HTTPS_PROXY"));
         assert!(notes.len() == 1 && notes[0].contains("HTTPS_PROXY"));
         let none = BTreeMap::from([("no_proxy".to_owned(), "localhost".to_owned())]);
-        assert!(proxies(&Config::default(), "unix:///x", &none, &mut notes).is_empty());
+        assert!(proxies(&Config::default(), &endpoint, &none, &mut notes).is_empty());
     }
 }

@@ -11,6 +11,7 @@ use crate::bounded;
 use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError, Waited};
 use diagnostic::Fix;
 use diagnostic::error::Error;
+use facts::docker::{Endpoint, Target, TcpAddress, Tls};
 
 /// The longest that connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,7 +24,7 @@ const BUILDKIT_SINCE: (u32, u32) = (1, 39);
 pub struct Engine {
     pub(super) docker: Docker,
     /// As it was asked for: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
-    pub endpoint: String,
+    pub endpoint: Endpoint,
     /// The way to it.
     pub transport: Transport,
     /// `Docker 20.10.24`, `Podman 4.3.1`.
@@ -37,7 +38,7 @@ pub struct Engine {
 impl Engine {
     /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines
     /// read.
-    pub fn connect<'a>(endpoint: &'a str) -> BoxFuture<'a, Result<Engine, Error>> {
+    pub fn connect<'a>(endpoint: &'a Endpoint) -> BoxFuture<'a, Result<Engine, Error>> {
         Box::pin(async move {
             let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
             let engine = match transport {
@@ -98,11 +99,15 @@ impl Engine {
 
 /// A connection to a local endpoint ([`Transport::local`]) whose API version is the engine's or bollard's,
 /// whichever is older.
-pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, EngineError> {
+pub(super) async fn open(endpoint: &Endpoint, deadline: Duration) -> Result<Docker, EngineError> {
     let seconds = ANSWER_TIMEOUT.max(deadline).as_secs();
-    let local = ["unix://", "tcp://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme));
+    let local = match endpoint.target() {
+        Ok(Target::Unix(_)) => true,
+        Ok(Target::Tcp(TcpAddress { tls, .. })) => *tls != Tls::Always,
+        Ok(Target::Ssh(_)) | Err(_) => false,
+    };
     if !local {
-        return Err(EngineError::Invalid { text: endpoint.to_owned(), expected: "a local endpoint" });
+        return Err(EngineError::Invalid { text: endpoint.to_string(), expected: "a local endpoint" });
     }
     let docker = bounded::open(endpoint, seconds)?;
     match tokio::time::timeout(deadline, docker.clone().negotiate_version()).await {

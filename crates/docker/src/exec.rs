@@ -16,6 +16,7 @@ use super::run::Ran;
 use crate::error::{ANSWER_TIMEOUT, Error, Waited};
 use crate::http;
 use crate::printed::{self, encoded};
+use facts::docker::Endpoint;
 
 /// The most that is kept of the output of a program that is run to its end, in bytes.
 const OUTPUT_LIMIT_BYTES: usize = 64 << 20;
@@ -67,9 +68,8 @@ pub fn start<'a>(
 }
 
 /// Starts it; the connection then carries its input and its output.
-async fn attach(endpoint: &str, id: &str) -> Result<hyper::upgrade::Upgraded, Error> {
+async fn attach(endpoint: &Endpoint, id: &str) -> Result<hyper::upgrade::Upgraded, Error> {
     let request = hyper::Request::post(format!("/exec/{}/start", encoded(id)))
-        .header("Host", "localhost")
         .header("Content-Type", "application/json")
         .header("Connection", "Upgrade")
         .header("Upgrade", "tcp")

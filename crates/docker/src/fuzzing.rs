@@ -4,7 +4,7 @@
 use crate::build;
 use crate::printed;
 use crate::registry::login;
-use crate::transport::{SshAddress, ssh};
+use crate::transport::{Endpoint, ssh};
 
 /// What a container prints, as frames that arrive in pieces of `size` bytes.
 ///
@@ -40,10 +40,11 @@ pub fn build_output(text: &str) {
 /// The message and the fixes of the error for what ssh left when it ended: its own messages, its standard
 /// error, and what the login shell printed, with an empty line between two of them.
 pub fn ssh_ended(status: i32, text: &str) -> Vec<String> {
-    let Ok(address) = SshAddress::parse("ssh://user@gpu1:22") else { return Vec::new() };
+    let endpoint = Endpoint::from("ssh://user@gpu1:22");
+    let Some(address) = endpoint.ssh() else { return Vec::new() };
     let parts: Vec<&str> = text.splitn(3, "\n\n").collect();
     let part = |index: usize| parts.get(index).copied().unwrap_or_default();
-    let error = ssh::why_ended(&address, Some(status), [part(0), part(1), part(2)]);
+    let error = ssh::why_ended(address, Some(status), [part(0), part(1), part(2)]);
     [error.message].into_iter().chain(error.fixes.iter().map(diagnostic::Fix::to_string)).collect()
 }
 

@@ -1,4 +1,5 @@
-//! A GET to an engine's HTTP API that returns the text as the engine wrote it.
+//! HTTP/1 to an engine: the one place where a connection is opened, and a GET that returns the text as the
+//! engine wrote it.
 //!
 //! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some
 //! version of a client library understood of it; that is why this does not go through bollard.
@@ -8,13 +9,15 @@ use std::io;
 use std::time::Instant;
 
 use http_body_util::{BodyExt, Empty, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{HOST, HeaderValue};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::error::Error;
 use crate::parallel::block_on;
+use facts::docker::{Endpoint, Target, TcpAddress, Tls};
 use host::{Missing, MissingKind, Reading};
 
 /// The most that is taken of one answer, in bytes.
@@ -23,11 +26,11 @@ const ANSWER_LIMIT_BYTES: usize = 8 << 20;
 /// The most that is taken of the body of an error, in bytes.
 const ERROR_LIMIT_BYTES: usize = 64 << 10;
 
-/// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
+/// Asks a local endpoint (`unix://PATH`, `tcp://HOST:PORT` without TLS) for `path`, until `deadline`.
 ///
 /// `Absent`: there is no such socket. `Failed`: no permission, nobody listens, no answer in time, an HTTP
 /// error.
-pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
+pub fn get(endpoint: &Endpoint, path: &str, deadline: Instant) -> Reading {
     let asked = Instant::now();
     let answer = async { tokio::time::timeout_at(deadline.into(), ask(endpoint, path)).await };
     match block_on(answer) {
@@ -50,27 +53,51 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// Sends one request over a stream, as an HTTP/1 connection of its own; the answer's body is still to be
+/// read. A task drives the connection until the answer is read, or dropped.
+pub(crate) async fn exchange<S, B>(
+    stream: S,
+    mut request: hyper::Request<B>,
+) -> hyper::Result<hyper::Response<Incoming>>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+{
+    request.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("localhost"));
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let connection = tokio::spawn(connection.with_upgrades());
+    match sender.send_request(request).await {
+        // What ended the connection, such as a TLS alert, says more than that nothing could be sent.
+        Err(cancelled) if cancelled.is_canceled() => match connection.await {
+            Ok(Err(cause)) => Err(cause),
+            _ => Err(cancelled),
+        },
+        answer => answer,
+    }
+}
+
 /// A connection to a local endpoint.
-pub(crate) async fn connect(endpoint: &str) -> io::Result<Box<dyn Stream>> {
-    let stream: Box<dyn Stream> = match endpoint.split_once("://") {
-        Some(("unix", socket)) => Box::new(UnixStream::connect(socket).await?),
-        Some(("tcp" | "http", address)) => Box::new(TcpStream::connect(address).await?),
-        _ => {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                format!("unsupported endpoint {endpoint}"),
-            ));
+pub(crate) async fn connect(endpoint: &Endpoint) -> io::Result<Box<dyn Stream>> {
+    let unsupported = |why: String| Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    match endpoint.target() {
+        Ok(Target::Unix(socket)) => Ok(Box::new(UnixStream::connect(socket).await?)),
+        Ok(Target::Tcp(TcpAddress { host, port: Some(port), tls: Tls::Never | Tls::IfConfigured })) => {
+            Ok(Box::new(TcpStream::connect((host.as_str(), *port)).await?))
         }
-    };
-    Ok(stream)
+        Ok(Target::Tcp(address @ TcpAddress { port: None, .. })) => {
+            unsupported(format!("{address} has no port"))
+        }
+        Ok(_) => unsupported(format!("{endpoint} is not a local endpoint")),
+        Err(fault) => unsupported(fault.to_string()),
+    }
 }
 
 /// Asks, without a deadline of its own.
-pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
+pub fn ask<'a>(endpoint: &'a Endpoint, path: &'a str) -> BoxFuture<'a, Reading> {
     Box::pin(async move {
         match connect(endpoint).await {
             Err(error) => refused(&error),
-            Ok(stream) => match transact(TokioIo::new(stream), hyper::Request::get(path)).await {
+            Ok(stream) => match transact(stream, hyper::Request::get(path)).await {
                 Ok(text) => Reading::Text(text),
                 Err(why) => Reading::Failed(why.about("invalid answer from the engine")),
             },
@@ -79,31 +106,25 @@ pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
 }
 
 /// POSTs nothing to `path`; the answer's text.
-pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> {
+pub(super) async fn post(endpoint: &Endpoint, path: &str) -> Result<String, Missing> {
     let stream = connect(endpoint).await.map_err(|error| Missing::from(error.to_string()))?;
-    transact(TokioIo::new(stream), hyper::Request::post(path)).await
+    transact(stream, hyper::Request::post(path)).await
 }
 
 /// A connection that the engine hands over after a POST to `path` that asks for another `protocol`, with
 /// these headers.
 pub(super) async fn upgrade(
-    endpoint: &str,
+    endpoint: &Endpoint,
     path: &str,
     protocol: &str,
     headers: &[(&str, &str)],
 ) -> Result<hyper::upgrade::Upgraded, Error> {
-    let stream = TokioIo::new(connect(endpoint).await?);
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-    tokio::spawn(connection.with_upgrades());
-    let mut request = hyper::Request::post(path)
-        .header("Host", "localhost")
-        .header("Connection", "Upgrade")
-        .header("Upgrade", protocol);
+    let mut request = hyper::Request::post(path).header("Connection", "Upgrade").header("Upgrade", protocol);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
     let request = request.body(Empty::<Bytes>::new()).map_err(Error::other)?;
-    let response = sender.send_request(request).await?;
+    let response = exchange(connect(endpoint).await?, request).await?;
     if response.status() != hyper::StatusCode::SWITCHING_PROTOCOLS {
         let status = response.status().as_u16();
         return Err(Error::Http { status, path: Some(path.to_owned()) });
@@ -114,13 +135,10 @@ pub(super) async fn upgrade(
 /// Sends a request over a connection of its own; the answer's body is still to be read. An error where the
 /// engine rejects the request.
 pub(crate) async fn send(
-    endpoint: &str,
+    endpoint: &Endpoint,
     request: hyper::Request<Full<Bytes>>,
 ) -> Result<hyper::Response<Incoming>, Error> {
-    let stream = TokioIo::new(connect(endpoint).await?);
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-    tokio::spawn(connection.with_upgrades());
-    let response = sender.send_request(request).await?;
+    let response = exchange(connect(endpoint).await?, request).await?;
     let status = response.status();
     if status.is_success() || status == hyper::StatusCode::SWITCHING_PROTOCOLS {
         return Ok(response);
@@ -151,40 +169,23 @@ fn refused(error: &std::io::Error) -> Reading {
 pub const REFUSED: &str = "connection refused: the socket is there but no engine listens on it";
 
 async fn transact(
-    stream: TokioIo<Box<dyn Stream>>,
+    stream: Box<dyn Stream>,
     request: hyper::http::request::Builder,
 ) -> Result<String, Missing> {
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(stream).await.map_err(|e| Missing::from(e.to_string()))?;
-    let request = request
-        .header("Host", "localhost")
-        .body(Empty::<Bytes>::new())
+    let request = request.body(Empty::<Bytes>::new()).map_err(|e| Missing::from(e.to_string()))?;
+    let response = exchange(stream, request).await.map_err(|e| Missing::from(e.to_string()))?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES)
+        .collect()
+        .await
         .map_err(|e| Missing::from(e.to_string()))?;
-    let answer = async {
-        let response = sender.send_request(request).await.map_err(|e| Missing::from(e.to_string()))?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES)
-            .collect()
-            .await
-            .map_err(|e| Missing::from(e.to_string()))?;
-        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-        match status.is_success() {
-            true => Ok(text),
-            false => Err(Missing::new(
-                MissingKind::Http(status.as_u16()),
-                format!("HTTP status {status}: {}", text.trim()),
-            )),
-        }
-    };
-    tokio::pin!(answer);
-    tokio::pin!(connection);
-    // The connection only moves while it is polled; when it ends first, the answer says why.
-    tokio::select! {
-        answer = &mut answer => answer,
-        ended = &mut connection => match ended {
-            Ok(()) => answer.await,
-            Err(error) => Err(error.to_string().into()),
-        },
+    let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+    match status.is_success() {
+        true => Ok(text),
+        false => Err(Missing::new(
+            MissingKind::Http(status.as_u16()),
+            format!("HTTP status {status}: {}", text.trim()),
+        )),
     }
 }
 
@@ -195,7 +196,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::time::Duration;
 
-    fn serve(answer: &'static [u8]) -> (tempfile::TempDir, String) {
+    fn serve(answer: &'static [u8]) -> (tempfile::TempDir, Endpoint) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("engine.sock");
         let listener = UnixListener::bind(&path).unwrap();
@@ -207,7 +208,7 @@ mod tests {
                 std::thread::sleep(Duration::from_secs(10));
             }
         });
-        (dir, format!("unix://{}", path.display()))
+        (dir, Endpoint::unix(path.display()))
     }
 
     fn soon() -> Instant {
@@ -251,7 +252,7 @@ mod tests {
     fn distinguishes_missing_socket_from_refused_connection() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("engine.sock");
-        let endpoint = format!("unix://{}", path.display());
+        let endpoint = Endpoint::unix(path.display());
         assert_eq!(get(&endpoint, "/info", soon()), Reading::Absent);
         drop(UnixListener::bind(&path).unwrap());
         assert_eq!(

@@ -25,12 +25,12 @@ pub struct Image {
     pub digests: Vec<String>,
 }
 
-/// What one instruction added.
+/// What one instruction of the Dockerfile added to an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Layer {
-    /// The instruction.
+    /// The instruction as the image's history has it: `RUN apt-get update`.
     pub by: String,
-    /// Size in bytes.
+    /// Size in bytes, as the engine reports it.
     pub bytes: u64,
 }
 
@@ -70,7 +70,6 @@ pub struct Identity {
     pub bytes: u64,
     /// `NAME=VALUE` that it brings.
     pub environment: Vec<String>,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bollard::Docker;
 use bollard::query_parameters::{ListImagesOptionsBuilder, UploadToContainerOptionsBuilder};
 
+use facts::docker::Endpoint;
 use facts::live::{Answer, Failure, NotTried};
 
 use super::run::{self, Ran};
@@ -19,8 +20,8 @@ use crate::error::{Cause, Error};
 /// What is asked of the engine.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// `unix:///var/run/docker.sock` or `tcp://…`.
-    pub endpoint: String,
+    /// The engine that starts it.
+    pub endpoint: Endpoint,
     /// The image; the smallest one that envdoc runs in when none is named.
     pub image: Option<String>,
     /// Whether to ask for all GPUs, as `docker run --gpus all` does.
@@ -78,7 +79,12 @@ async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>,
 }
 
 /// One container of one image: made, filled, started, listened to, removed.
-async fn attempt(docker: &Docker, local: &str, image: &str, request: &Request) -> Result<Answer, NotTried> {
+async fn attempt(
+    docker: &Docker,
+    local: &Endpoint,
+    image: &str,
+    request: &Request,
+) -> Result<Answer, NotTried> {
     let name = format!("envdoc-live-{}", std::process::id());
     let outcome = tokio::select! {
         outcome = snapshot(docker, local, image, &name, request) => outcome,
@@ -98,7 +104,7 @@ async fn attempt(docker: &Docker, local: &str, image: &str, request: &Request) -
 /// Creates the container, starts envdoc in it and returns what it printed.
 async fn snapshot(
     docker: &Docker,
-    local: &str,
+    local: &Endpoint,
     image: &str,
     name: &str,
     request: &Request,
@@ -158,7 +164,7 @@ async fn upload(docker: &Docker, name: &str) -> Result<(), Error> {
 }
 
 /// Waits for the container's end and takes its standard output: a whole snapshot.
-async fn listen(docker: &Docker, local: &str, name: &str) -> Result<String, Error> {
+async fn listen(docker: &Docker, local: &Endpoint, name: &str) -> Result<String, Error> {
     let Ran { status, stdout, stderr } = run::ended(docker, local, name, OUTPUT_LIMIT_BYTES).await?;
     match status {
         0 => Ok(stdout),

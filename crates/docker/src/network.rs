@@ -34,7 +34,6 @@ pub struct Network {
     pub encrypted: bool,
     /// Its addresses: `10.20.0.0/24`.
     pub subnets: Vec<String>,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// The names of the containers on it, on this engine.
     pub containers: Vec<String>,

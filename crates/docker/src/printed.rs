@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::error::{ANSWER_TIMEOUT, AnswerTooLarge, Error, Waited};
 use crate::http;
+use facts::docker::Endpoint;
 
 /// The longest piece that is handed on, in bytes. Docker splits lines after 16 KiB.
 pub(crate) const PIECE_LIMIT_BYTES: usize = 64 << 10;
@@ -28,7 +29,6 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Printed {
     /// Whether on standard error.
     pub error: bool,
-    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -38,7 +38,6 @@ pub(crate) type Pieces<'a> = Pin<Box<dyn Stream<Item = Result<Printed, Error>> +
 /// A log that is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
-    /// The container.
     pub name: String,
     /// So many lines from its end; all where none is given.
     pub tail: Option<u32>,
@@ -69,12 +68,12 @@ pub(crate) fn encoded(name: &str) -> String {
 }
 
 /// The log of a container of the engine at a local endpoint.
-pub(crate) fn log(endpoint: &str, log: Log) -> Pieces<'_> {
+pub(crate) fn log(endpoint: &Endpoint, log: Log) -> Pieces<'_> {
     let limit = if log.follow { u64::MAX } else { LOG_LIMIT_BYTES };
     let silence = (!log.follow).then_some(SILENCE_TIMEOUT);
     pieces(Box::pin(async move {
         let path = log.path();
-        let request = hyper::Request::get(&path).header("Host", "localhost").body(Full::<Bytes>::default());
+        let request = hyper::Request::get(&path).body(Full::<Bytes>::default());
         let asked = http::send(endpoint, request.map_err(Error::other)?);
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
         let answer = answer.map_err(|_| Error::answer_timeout(ANSWER_TIMEOUT))??;

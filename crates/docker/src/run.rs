@@ -12,6 +12,7 @@ use super::engine::Engine;
 use crate::error::{ANSWER_TIMEOUT, Error, Waited};
 use crate::printed::{self, Log};
 use crate::spec::Run;
+use facts::docker::Endpoint;
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
 const LABEL: &str = "envdoc.run";
@@ -21,12 +22,10 @@ const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
 const EMPTY_LOG_RETRIES: u32 = 4;
 const EMPTY_LOG_DELAY: Duration = Duration::from_millis(100);
 
-/// How a container ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ran {
     /// Its exit status.
     pub status: i64,
-    /// What it printed.
     pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,
@@ -80,7 +79,7 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
 
 /// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is
 /// an error. `local`: the endpoint of `docker`.
-pub(super) async fn ended(docker: &Docker, local: &str, name: &str, most: usize) -> Result<Ran, Error> {
+pub(super) async fn ended(docker: &Docker, local: &Endpoint, name: &str, most: usize) -> Result<Ran, Error> {
     let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {
         Some(Ok(end)) => end.status_code,
@@ -104,7 +103,7 @@ pub(super) async fn ended(docker: &Docker, local: &str, name: &str, most: usize)
 }
 
 /// Everything that a container printed: standard output and standard error.
-async fn printed(local: &str, name: &str, most: usize) -> Result<(String, String), Error> {
+async fn printed(local: &Endpoint, name: &str, most: usize) -> Result<(String, String), Error> {
     let mut pieces =
         printed::log(local, Log { name: name.to_owned(), tail: None, times: false, follow: false });
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

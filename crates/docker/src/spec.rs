@@ -13,7 +13,6 @@ pub struct Container {
     pub project: String,
     /// Its service in that project, and its own name.
     pub name: String,
-    /// Its host name.
     pub hostname: String,
     /// Its image, with a tag or digest.
     pub image: String,
@@ -23,19 +22,16 @@ pub struct Container {
     pub entrypoint: Vec<String>,
     /// Its arguments; empty: the image's are dropped too.
     pub command: Vec<String>,
-    /// Environment variables by name.
     pub environment: BTreeMap<String, String>,
     /// Labels; compose adds its own.
     pub labels: BTreeMap<String, String>,
     /// Files.
     pub volumes: Vec<Volume>,
-    /// Directories in memory.
     pub tmpfs: Vec<Tmpfs>,
     /// Size of /dev/shm in bytes.
     pub shm: u64,
     /// Limits by name (`memlock`), soft and hard alike; -1 is unlimited.
     pub ulimits: Vec<(&'static str, i64)>,
-    /// GPUs.
     pub gpus: GpuRequest,
     /// Devices of the machine, each under its own name in the container.
     pub devices: Vec<String>,
@@ -79,21 +75,16 @@ pub struct Tmpfs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuRequest {
-    /// No request at all.
     None,
-    /// Every GPU of the machine.
     All,
     /// Any so many: the engine takes the first.
     Count(u32),
-    /// These.
     Devices(Vec<String>),
 }
 
-/// The network of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerNetwork {
-    /// The machine's own.
     Host,
     /// This one, which exists before the container does.
     Named {
@@ -104,7 +95,6 @@ pub enum ContainerNetwork {
     },
 }
 
-/// A health check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Health {
     /// The program and its arguments.
@@ -122,7 +112,6 @@ pub struct Health {
 /// One container that runs to its end.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
-    /// The image.
     pub image: String,
     /// Program and arguments, in place of the image's own.
     pub command: Vec<String>,

@@ -23,7 +23,6 @@ const CHANGE_TIMEOUT: Duration = Duration::from_secs(40);
 pub struct Machine {
     /// The engine's own id. Two nodes with the same one are the same engine.
     pub id: String,
-    /// The machine's host name.
     pub hostname: String,
     /// `x86_64`.
     pub architecture: Option<String>,
@@ -46,13 +45,11 @@ pub struct Membership {
     pub node: String,
     /// Its address there, without a port.
     pub address: String,
-    /// Whether it is a manager.
     pub manager: bool,
     /// The swarm's id; only managers know it.
     pub swarm: Option<String>,
     /// The managers' addresses with ports, as this engine knows them.
     pub managers: Vec<String>,
-    /// The managers' ids.
     pub manager_ids: Vec<String>,
     /// Why it is not well, in the engine's words.
     pub error: EngineMessage,
@@ -87,7 +84,6 @@ pub struct Member {
     pub ready: bool,
     /// The manager's words on its state.
     pub status: EngineMessage,
-    /// Whether it is a manager.
     pub manager: bool,
 }
 
@@ -163,11 +159,8 @@ pub fn labels<'a>(manager: &'a Engine) -> BoxFuture<'a, Result<BTreeMap<String, 
 /// What a swarm holds besides its members; all of it is lost with the last manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Names of its services.
     pub services: Vec<String>,
-    /// Names of its secrets.
     pub secrets: Vec<String>,
-    /// Names of its configs.
     pub configs: Vec<String>,
     /// Names of its cluster volumes (CSI).
     pub volumes: Vec<String>,

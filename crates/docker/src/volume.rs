@@ -47,18 +47,15 @@ pub fn remove<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<boo
     })
 }
 
-/// A volume in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listed {
     /// As `docker volume ls` shows it.
     pub name: String,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// When it was created, by the engine's clock, in seconds since 1970-01-01 UTC.
     pub created: Option<i64>,
 }
 
-/// The volumes with a label.
 pub fn list<'a>(
     engine: &'a Engine,
     label: &'a str,

@@ -28,7 +28,6 @@ pub struct Cuda {
     pub home_toolkit: Fact<Toolkit>,
 }
 
-/// An installed CUDA toolkit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolkit {
     /// Its directory, links followed.

@@ -10,10 +10,7 @@ use pep440_rs::{Version, VersionSpecifiers, VersionSpecifiersParseError};
 pub enum ExpectedError {
     /// There is no operator in it.
     #[error("{text:?} is not KEY=VALUE; keys: {}", KEYS.join(", "))]
-    NoValue {
-        /// What was given.
-        text: String,
-    },
+    NoValue { text: String },
     /// The key is none of [`KEYS`].
     #[error("unknown key {key:?}{}; keys: {}", did_you_mean(*.near), KEYS.join(", "))]
     Key {

@@ -8,7 +8,6 @@ use diagnostic::{Missing, Unavailable};
 /// the reason. There is no way from `Unknown` to either of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact<T> {
-    /// The value.
     Known(T),
     /// envdoc looked: it does not exist.
     Absent,

@@ -64,13 +64,11 @@ pub struct Facts {
     pub fabric: fabric::Fabric,
     /// What the kernel logged about GPUs, links and memory.
     pub kernel_log: kernel_log::KernelLog,
-    /// CUDA toolkits.
     pub cuda: cuda::Cuda,
     /// NCCL, cuDNN and CUDA compat libraries, and the loader's way to them.
     pub libraries: libraries::Libraries,
     /// Docker (or Podman in its place).
     pub docker: docker::Docker,
-    /// NVIDIA Container Toolkit.
     pub toolkit: toolkit::Toolkit,
     /// Interfaces, routes, names, firewall.
     pub network: network::Network,

@@ -30,7 +30,6 @@ pub struct Answer {
 pub struct Failure {
     /// What was being done: `creating the container`, `starting it`, …
     pub step: &'static str,
-    /// Message of the engine.
     pub message: String,
     /// Whether the container itself failed, rather than envdoc's way of looking into it.
     pub of_container: bool,
@@ -43,7 +42,6 @@ pub struct Failure {
 pub enum NotTried {
     /// Ctrl-C.
     Interrupted,
-    /// The reason.
     Reason(String),
 }
 

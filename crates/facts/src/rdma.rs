@@ -5,7 +5,6 @@ use crate::IntoFact;
 use crate::values::values;
 use host::{Host, Reading, Stat};
 
-/// RDMA devices.
 #[derive(Debug, Clone)]
 pub struct Rdma {
     /// One entry a device: `/sys/class/infiniband/*`. `Known(vec![])` where there is none.
@@ -38,7 +37,6 @@ impl Rdma {
 pub struct RdmaDevice {
     /// `mlx5_0`.
     pub name: String,
-    /// Firmware version.
     pub firmware: Fact<String>,
     /// `MT4129`, where the driver says it.
     pub kind: Fact<String>,

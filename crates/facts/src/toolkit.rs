@@ -73,7 +73,6 @@ pub struct Config {
     pub disable_cuda_compat_hook: Fact<bool>,
 }
 
-/// One CDI specification file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdiSpec {
     /// `/etc/cdi/nvidia.yaml`.

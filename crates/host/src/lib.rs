@@ -101,7 +101,6 @@ pub enum Reading {
 /// What stands at a path (links followed).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
-    /// What it is.
     pub kind: FileKind,
     /// Permission bits in octal, `0660`.
     pub mode: String,

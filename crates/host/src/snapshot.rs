@@ -47,7 +47,7 @@ pub struct Snapshot {
     /// What they answered becomes absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// Answers by question.
+    /// What the machine answered, by question: `read /etc/os-release`, `run nvidia-smi -q -x`.
     pub readings: BTreeMap<String, Kept>,
 }
 
@@ -84,7 +84,6 @@ pub enum SnapshotError {
     /// The file cannot be read.
     #[error("{}", crate::file::unreadable(.path, .source))]
     Read {
-        /// The file.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
@@ -92,7 +91,6 @@ pub enum SnapshotError {
     /// The file is not a snapshot.
     #[error("{path} is not a snapshot: {source}")]
     Parse {
-        /// The file.
         path: PathBuf,
         /// Where and why.
         source: serde_json::Error,
@@ -100,7 +98,6 @@ pub enum SnapshotError {
     /// The file was written by a newer envdoc.
     #[error("{path} has snapshot schema {found}; this envdoc supports up to {SCHEMA}")]
     Newer {
-        /// The file.
         path: PathBuf,
         /// Its schema.
         found: u32,

@@ -3,10 +3,11 @@
 //! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs,
 //! dependencies too, as `uv pip compile` resolved it.
 
+use pep440_rs::Version;
 use resolve::lock::{Lock, LockedPackage};
 use resolve::outcome::Stack;
 use resolve::parse;
-use resolve::pip::PipRequirement;
+use resolve::pip::{Pin, PipRequirement};
 
 /// Reads what `uv pip compile --generate-hashes` printed.
 pub fn parse(text: &str) -> Vec<LockedPackage> {
@@ -37,12 +38,17 @@ fn missing(lock: &Lock, requirements: &[PipRequirement]) -> Vec<String> {
         let Some(found) = packages.iter().find(|one| parse::package_name(&one.requirement) == name) else {
             return true;
         };
-        // The build is part of torch's version in the one, and not always in the other.
-        let plain = |text: &str| text.split('+').next().unwrap_or_default().to_owned();
-        requirement.names_version() && plain(&requirement.to_string()) != plain(&found.requirement)
+        let locked = Pin::parse(&found.requirement);
+        requirement.pinned().is_some_and(|pin| locked.is_none_or(|locked| public(&pin) != public(&locked)))
     };
     let message = |requirement: &PipRequirement| format!("{requirement} is not in the lock");
     requirements.iter().filter(differs).map(message).collect()
+}
+
+/// The version without its build, which is part of torch's version in the one, and not always in the other.
+/// `None` if it is no version.
+fn public(pin: &Pin) -> Option<Version> {
+    pin.version.parse::<Version>().ok().map(Version::without_local)
 }
 
 /// Whether a package belongs to torch's own layer: the largest part of an image, which changes least.
@@ -80,6 +86,7 @@ mod tests {
             missing(&lock, &requested.collect::<Vec<_>>())
         };
         assert!(lacks(&["torch==2.5.1+cu121", "numpy", "Cuda_Bindings>=1"]).is_empty());
+        assert!(lacks(&["torch==2.5.1", "NumPy==2.5.5", "numpy; python_version == '3.12'"]).is_empty());
         assert_eq!(lacks(&["numpy==2.5.4", "jieba"]).len(), 2);
     }
 }

@@ -15,7 +15,7 @@ use resolve::parameter::Source;
 use resolve::parse::{self, StackOptions};
 use resolve::request::{Base, Requirement, RequirementKind};
 
-/// A request for an image.
+/// `request.yaml`: the versions and content of an image. Left out, envdoc chooses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImageRequest {
@@ -96,7 +96,7 @@ pub struct ImageRequest {
     pub user: Option<String>,
     /// UID of that user [default: 10001].
     pub uid: Option<u32>,
-    /// Working directory.
+    /// Directory in which containers start [default: /workspace].
     pub workdir: Option<String>,
     /// Environment variables of the container. No secrets: everyone who can pull the image can read them.
     pub env: BTreeMap<String, String>,

@@ -55,19 +55,14 @@ pub enum Group {
     Fabric,
     /// CUDA toolkits and libraries.
     Cuda,
-    /// NCCL.
     Nccl,
-    /// Docker engine.
     Docker,
-    /// NVIDIA Container Toolkit.
     Toolkit,
-    /// Network.
     Network,
     /// InfiniBand and RoCE.
     Rdma,
     /// Python and torch.
     Python,
-    /// Environment variables.
     Environment,
 }
 
@@ -152,7 +147,6 @@ pub type Checks = &'static [&'static Check];
 /// One check's verdict on one machine.
 #[derive(Debug, Clone)]
 pub struct CheckResult {
-    /// The check.
     pub check: &'static Check,
     /// Not applicable, too, where the check's [`Applies`] excludes the machine.
     pub verdict: Verdict,

@@ -43,7 +43,6 @@ impl Rule for FleetCheck {
 /// One check's verdict on the machines.
 #[derive(Debug, Clone)]
 pub struct FleetResult {
-    /// The check.
     pub check: &'static FleetCheck,
     /// Unknown where a machine that it needs gave no answer.
     pub verdict: Verdict,

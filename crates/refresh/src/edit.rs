@@ -133,6 +133,11 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// The key with the one source of a row: `source: ["package index: …"]`.
+pub(crate) fn source(text: &str) -> String {
+    format!("source: [{}]", quoted(text))
+}
+
 /// `["3.12", "3.13t"]`.
 pub(crate) fn list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))

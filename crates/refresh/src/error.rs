@@ -2,13 +2,10 @@
 
 use pep440_rs::VersionSpecifiersParseError;
 
-/// An error of a refresh.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request failed.
     #[error(transparent)]
     Request(#[from] docker::Error),
-    /// The server refused.
     #[error("HTTP status {0}")]
     Status(u16),
     /// No index has the project.
@@ -60,12 +57,7 @@ pub enum Error {
     },
     /// A `Requires-Dist` line cannot be parsed.
     #[error("cannot parse the requirement {text:?}: {reason}")]
-    Requirement {
-        /// The line.
-        text: String,
-        /// The parser's message.
-        reason: String,
-    },
+    Requirement { text: String, reason: String },
     /// `Requires-Python` cannot be parsed.
     #[error("cannot parse Requires-Python: {0}")]
     RequiresPython(#[from] VersionSpecifiersParseError),

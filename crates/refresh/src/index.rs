@@ -10,7 +10,6 @@ use docker::registry::{Client, Get, PAGE_LIMIT_BYTES};
 
 /// One or more indexes; a project is taken from the first that has it.
 pub struct Index<'c> {
-    /// The client to ask with.
     pub client: &'c Client,
     /// Addresses of simple indexes.
     pub urls: Vec<String>,

@@ -54,7 +54,6 @@ struct News {
 pub struct Request<'r> {
     /// The package indexes.
     pub urls: Vec<String>,
-    /// The client to ask with.
     pub client: &'r Client,
     /// Files to refresh (`torch.yaml`); empty: all that can be.
     pub only: Vec<String>,
@@ -85,7 +84,6 @@ pub struct Added {
     pub changed: bool,
 }
 
-/// Result of a refresh.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The new texts of the files that changed.

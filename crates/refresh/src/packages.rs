@@ -99,7 +99,7 @@ fn row(
         elsewhere,
         yanked: files.iter().all(|file| file.yanked),
         note: None,
-        source: format!("package index: metadata and file list of {name}").into(),
+        source: vec![format!("package index: metadata and file list of {name}")].into(),
         checked: today.to_owned(),
     })
 }
@@ -158,7 +158,8 @@ fn candidate(row: &Row) -> Candidate {
     parts.extend(requirements::part(&row.elsewhere));
     parts.extend(row.yanked.then(|| "yanked: true".to_owned()));
     parts.extend(row.note.as_ref().map(|text| format!("note: {}", quoted(text))));
-    parts.push(format!("source: {}", quoted(&row.source.to_string())));
+    let sources: Vec<String> = row.source.iter().map(str::to_owned).collect();
+    parts.push(format!("source: {}", list(&sources)));
     parts.push(format!("checked: {}", row.checked));
     let key = ordered.iter().map(|(version, _)| version.as_str()).collect::<Vec<_>>().join(", ");
     Candidate { key, table: "rows", index: usize::MAX, row: flow(&parts), adds_to: None }

@@ -108,7 +108,6 @@ impl Wheels {
         }
     }
 
-    /// Whether there is any.
     pub(crate) fn any(&self) -> bool {
         self.pure || self.every.is_some() || !self.pythons.is_empty()
     }

@@ -171,10 +171,10 @@ summary: a package
 checked: 2026-11-21
 sample: false
 rows:
-- {releases: {"1.0": 2026-01-01}, python: ">=3.9", aarch64: true, requires: {torch: "==2.8.0"}, source: i}
+- {releases: {"1.0": 2026-01-01}, python: ">=3.9", aarch64: true, requires: {torch: "==2.8.0"}, source: [i]}
 # The newest.
 - {releases: {"1.1": 2026-02-01, "1.2": 2026-03-01}, python: ">=3.11", aarch64: true,
-   requires: {numpy: "<2.4", torch: "==2.9.0", xformers: "==0.0.33"}, source: "an index, read"}
+   requires: {numpy: "<2.4", torch: "==2.9.0", xformers: "==0.0.33"}, source: ["an index, read"]}
 "#;
 
     fn metadata(_name: &str, release: &str) -> Option<String> {

@@ -8,7 +8,7 @@ use pep440_rs::Version;
 use crate::error::Error;
 use crate::index::Index;
 
-use super::edit::{flow, quoted};
+use super::edit::{flow, quoted, source};
 use super::packages::metadata;
 use super::release::{finals, requires};
 use super::torch::{insert_index, parse, versions};
@@ -32,7 +32,7 @@ pub(super) fn nccl(index: &Index<'_>, base: &str, today: &str, majors: &[u32]) -
         let parts = [
             format!("version: {}", quoted(&version.to_string())),
             format!("pypi_cuda_majors: [{}]", majors.join(", ")),
-            format!("source: {}", quoted(&format!("package index: file lists of {}", names.join(" and ")))),
+            source(&format!("package index: file lists of {}", names.join(" and "))),
             format!("checked: {today}"),
         ];
         Candidate {
@@ -60,7 +60,7 @@ pub(super) fn cuda(index: &Index<'_>, base: &str, today: &str) -> Result<News, E
         if known.iter().max().is_none_or(|newest| release > *newest) && seen.insert(toolkit.clone()) {
             let parts = [
                 format!("toolkit: {}", quoted(&toolkit)),
-                "source: \"package index: file list of cuda-toolkit\"".to_owned(),
+                source("package index: file list of cuda-toolkit"),
                 format!("checked: {today}"),
             ];
             let index = insert_index(&known, &release);
@@ -104,7 +104,7 @@ pub(super) fn deepspeed(index: &Index<'_>, base: &str, today: &str) -> Result<Ne
             let text = requires.get(name).filter(|text| !text.is_empty());
             parts.extend(text.map(|text| format!("{name}: {}", quoted(text))));
         }
-        parts.push(format!("source: {}", quoted(&format!("package index: metadata of deepspeed {version}"))));
+        parts.push(source(&format!("package index: metadata of deepspeed {version}")));
         parts.push(format!("checked: {today}"));
         let key = version.to_string();
         news.rows.push(Candidate { key, table: "rows", index: usize::MAX, row: flow(&parts), adds_to: None });

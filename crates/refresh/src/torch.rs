@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
 
-use super::edit::{list, quoted};
+use super::edit::{list, quoted, source};
 use super::packages::metadata;
 use super::release::{Python, Wheels, finals, pinned, python_specifier, requires, wheels};
 use super::{Candidate, News};
@@ -140,7 +140,7 @@ fn release(
     add("cudnn", pins.cudnn.as_deref().map(quoted));
     add("builds_complete", Some("false".into()));
     add("checked", Some(today.to_owned()));
-    add("source", Some(quoted(&format!("package index: metadata and file list of torch {version}"))));
+    add("source", Some(list(&[format!("package index: metadata and file list of torch {version}")])));
     let mut builds = Vec::new();
     if let Some((build, cuda)) = pins.cuda.and_then(|build| Some((build, build.cuda()?))) {
         let mut parts = vec![format!("build: {build}"), format!("cuda: {}", quoted(&cuda))];
@@ -241,10 +241,10 @@ fn build_names(base: &Value) -> BTreeSet<CudaBuild> {
 
 fn seen_build(name: CudaBuild, pythons: &[String]) -> Option<String> {
     Some(format!(
-        "    - {{build: {name}, cuda: {}, pythons: {},\n       source: \"download.pytorch.org: file list of \
-            the build\"}}",
+        "    - {{build: {name}, cuda: {}, pythons: {},\n       {}}}",
         quoted(&name.cuda()?),
-        list(pythons)
+        list(pythons),
+        source("download.pytorch.org: file list of the build")
     ))
 }
 

@@ -17,13 +17,13 @@ pub const SCHEMA: u32 = 2;
 /// What says that a file is a lock.
 const KIND: &str = "envdoc lock";
 
-/// A kept stack.
+/// `envdoc.lock`: a stack that later builds use unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = requirement_keys::describe)]
 pub struct Lock {
     /// Version of this format.
     pub schema: u32,
-    /// `envdoc lock`.
+    /// Always `envdoc lock`.
     pub kind: String,
     /// The version of envdoc that wrote it.
     pub envdoc: String,
@@ -31,7 +31,7 @@ pub struct Lock {
     #[serde(flatten, with = "requirement_keys")]
     #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
-    /// The stack.
+    /// The stack that is kept, as `envdoc resolve --format json` prints it.
     pub stack: Stack,
     /// The whole Python set with hashes, dependencies too (`envdoc render lock`); left out where only the
     /// stack is pinned.
@@ -63,7 +63,6 @@ pub enum LockError {
 }
 
 impl Lock {
-    /// Keeps a stack.
     pub fn new(stack: &Stack, requirements: &[Requirement]) -> Lock {
         Lock {
             schema: SCHEMA,
@@ -75,7 +74,6 @@ impl Lock {
         }
     }
 
-    /// Reads a lock.
     pub fn parse(text: &str) -> Result<Lock, LockError> {
         #[derive(Deserialize)]
         struct Head {

@@ -84,7 +84,6 @@ pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
 pub struct EnvironmentError {
     /// The minor version.
     pub python: u32,
-    /// The parser's message.
     pub reason: String,
 }
 

@@ -21,7 +21,7 @@ pub enum Outcome {
 /// A stack, and why it is this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Resolution {
-    /// The stack.
+    /// Versions of everything that belongs to the stack.
     pub stack: Stack,
     /// The reason of each choice, in the order of the choices.
     #[serde(rename = "because")]
@@ -36,9 +36,9 @@ pub struct Resolution {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
-    /// `3.12`.
+    /// Python series: `3.12`.
     pub python: String,
-    /// `2.5.1`.
+    /// torch release without its build: `2.5.1`.
     pub torch: String,
     /// The build: `cu121`, or `cpu` where it has no CUDA.
     pub torch_build: String,
@@ -91,17 +91,17 @@ pub struct Stack {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PythonFrom {
-    /// It is in the image.
+    /// The base image contains it.
     Image,
     /// The packages of Ubuntu or Debian.
     Apt,
     /// The packages of Rocky Linux or Red Hat UBI.
     Dnf,
-    /// The deadsnakes PPA.
+    /// Packages of the deadsnakes PPA (Ubuntu).
     Deadsnakes,
     /// `uv python install`.
     Uv,
-    /// The machine's own.
+    /// None of these: the machine itself provides it.
     #[default]
     Machine,
 }
@@ -148,14 +148,14 @@ impl Stack {
     }
 }
 
-/// The reason of a choice.
+/// One choice of the stack, and why it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Because")]
 #[schemars(transform = message_keys::describe)]
 pub struct Decision {
     /// What was chosen: `torch`, `python`, `base_image`, `deepspeed`, a package.
     pub part: String,
-    /// The version.
+    /// The version, or of `base_image` the reference; `none` without one.
     pub chosen: String,
     /// Why, in a sentence or two.
     #[serde(flatten, with = "message_keys")]
@@ -166,16 +166,16 @@ pub struct Decision {
     pub reason: String,
     /// Ids of the constraints that decided it.
     pub constraints: Vec<String>,
-    /// Where the facts come from.
+    /// Sources of the catalog rows that the choice rests on.
     pub sources: Vec<String>,
 }
 
-/// A candidate that was refused.
+/// A newer candidate that was refused, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rejected {
-    /// `torch 2.6.0+cu124`, `numpy 2.3.5`.
+    /// Name and version: `torch 2.6.0+cu124`, `numpy 2.3.5`.
     pub candidate: String,
-    /// Why.
+    /// The constraints that refuse it, with a sentence each.
     pub reasons: Vec<Reason>,
     /// The reason as a predicate, where it has the candidate as its subject.
     #[serde(skip)]
@@ -235,7 +235,7 @@ pub struct Conflict {
     #[serde(flatten, with = "requirement_keys")]
     #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
-    /// Why they cannot.
+    /// The constraints that keep these requirements apart, with a sentence each.
     pub reasons: Vec<Reason>,
     /// Stacks without as few of the requirements as possible, the cheapest first.
     pub nearest: Vec<Nearest>,
@@ -255,6 +255,6 @@ pub struct Nearest {
     pub replacement: Option<String>,
     /// What it costs, in a sentence: `torch 2.7.1 instead of 2.5`.
     pub change: String,
-    /// The stack.
+    /// Versions of everything that belongs to the stack.
     pub stack: Stack,
 }

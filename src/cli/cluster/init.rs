@@ -16,6 +16,7 @@ use diagnostic::layout::Layout;
 use diagnostic::{terminal, visible};
 use docker::{interrupted, runtime};
 use facts::Expected;
+use facts::docker::Endpoint;
 use facts::fleet::Member;
 use host::file;
 
@@ -156,7 +157,7 @@ impl Args {
     fn connections(&self, addresses: &[&str]) -> Result<ClusterPlan, Error> {
         let nodes = addresses.iter().map(|address| cluster::request::NodeRequest {
             address: (*address).to_owned(),
-            engine: Some(init::endpoint(address, self.user.as_deref())),
+            engine: Some(Endpoint::over_ssh(self.user.as_deref(), address).to_string()),
             gpus: Some(cluster::request::GpusRequest::Count(0)),
             ..Default::default()
         });

@@ -31,6 +31,7 @@ use ::cluster::request::ClusterRequest;
 use ::cluster::validate::validate;
 use diagnostic::error::Error;
 use diagnostic::terminal;
+use facts::docker::Endpoint;
 use host::{addresses, file};
 
 /// Set up, check and use several machines as one training cluster.
@@ -161,7 +162,7 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
     }
     for node in request.nodes.iter_mut().filter(|node| node.engine.is_none()) {
         if addresses::is_own(&node.address) {
-            node.engine = Some("unix:///var/run/docker.sock".into());
+            node.engine = Some(Endpoint::default().to_string());
         }
     }
     let mut plan = validate(&request)?;

@@ -112,7 +112,7 @@ pub struct CheckList {
     pub checks: Vec<ListedCheck>,
 }
 
-/// A check of the list.
+/// A check, with its explanation.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct ListedCheck {
     /// Check id.

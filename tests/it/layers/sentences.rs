@@ -129,9 +129,8 @@ const COMPARED: &str = r#"\.(?:constraint|from|id|kind)(?:\(\)|\.as_str\(\))?\s*
 /// A list of ours that was made one text.
 const TAKEN_APART: &str = r#"split\("; "\)"#;
 
-/// Files that compare words of foreign documents with texts, and whose; and the one that reads a list.
+/// Files that compare words of foreign documents with texts, and whose.
 const WORDS: &[(&str, &str, &str)] = &[
-    ("catalog", "sources.rs", "a row of the catalog, whose sources are one text there"),
     ("checks", "distribution.rs", "os-release"),
     ("facts", "toolkit.rs", "CDI specifications"),
     ("lint", "dockerfile/apt_key_removed.rs", "a row of the catalog's systems"),

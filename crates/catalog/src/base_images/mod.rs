@@ -13,7 +13,6 @@ use super::torch::Release;
 pub struct Images<'c>(&'c Catalog);
 
 impl Catalog {
-    /// Base images.
     pub fn images(&self) -> Images<'_> {
         Images(self)
     }

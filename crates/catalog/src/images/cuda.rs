@@ -14,8 +14,8 @@ use crate::Sources;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     cuda: String,
-    systems: String,
-    flavours: Option<String>,
+    systems: Vec<String>,
+    flavours: Option<Vec<String>>,
     cudnn_name: Option<String>,
     cudnn: Option<String>,
     nccl: Option<String>,
@@ -74,9 +74,7 @@ impl list::Row for Row {
         let Some(version) = Version::parse(release) else {
             return unknown(format!("tags of nvidia/cuda are written {}", repository.scheme));
         };
-        if let Some(word) =
-            tag.split('-').find(|word| repository.left_out.split(' ').any(|left| left == *word))
-        {
+        if let Some(word) = tag.split('-').find(|word| repository.left_out.iter().any(|left| left == word)) {
             return unknown(format!("the catalog leaves out the images with {word}"));
         }
         let (from, until) = (list.complete_from(), repository.complete_until.as_deref().unwrap_or_default());
@@ -164,10 +162,10 @@ const FLAVOURS: &[(&str, bool, Flavour)] = &[
 ];
 
 fn expand(row: &Row, images: &mut Vec<Image>) {
-    for system in row.systems.split(' ') {
+    for system in &row.systems {
         for &(name, with_cudnn, flavour) in FLAVOURS {
             let present = match &row.flavours {
-                Some(list) => list.split(' ').any(|word| word == name),
+                Some(list) => list.iter().any(|word| word == name),
                 None => !with_cudnn || row.cudnn_name.is_some(),
             };
             if present {

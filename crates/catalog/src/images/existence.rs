@@ -13,7 +13,6 @@ pub enum Existence<'c> {
     No {
         /// Why that is certain, in a clause.
         why: String,
-        /// Where this was read.
         source: Sources,
     },
     /// The catalog cannot tell.

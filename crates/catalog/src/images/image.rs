@@ -64,13 +64,11 @@ pub struct Image {
     pub driver_min: Option<String>,
     /// Architectures for which it exists: `x86_64`, `aarch64`; `None` where nobody looked.
     pub architectures: Option<&'static [&'static str]>,
-    /// What else is to know.
     pub note: Option<String>,
     /// What says that it exists.
     pub evidence: Evidence,
     /// The last day on which a list or a lock file named it; empty where none is known.
     pub seen: String,
-    /// Where this was read.
     pub source: Sources,
 }
 
@@ -135,10 +133,8 @@ pub struct Repository {
     /// to `complete_to`.
     pub complete_until: Option<String>,
     /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist.
-    /// Separated by spaces.
     #[serde(default)]
-    pub left_out: String,
-    /// Where this was read.
+    pub left_out: Vec<String>,
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
@@ -153,7 +149,6 @@ pub struct AbsentTag {
     pub reference: String,
     /// Why there is none.
     pub why: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]

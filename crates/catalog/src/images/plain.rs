@@ -33,7 +33,7 @@ fn whole(name: &str, images: &[Image], systems: &Systems) -> Option<Repository> 
         complete_from: None,
         complete_to: None,
         complete_until: None,
-        left_out: String::new(),
+        left_out: Vec::new(),
         source: system.source.clone(),
         checked: system.checked.clone(),
     })
@@ -54,7 +54,7 @@ fn images(repository: &'static str, systems: &Systems) -> Vec<Image> {
         .filter_map(|system| Some((system, split(system.image.as_deref()?))))
         .filter(|(_, (name, _))| *name == repository)
         .flat_map(|(system, (_, tag))| {
-            let aliases = system.aliases.split(' ').filter(|alias| !alias.is_empty());
+            let aliases = system.aliases.iter().map(String::as_str);
             tag.into_iter().chain(aliases).map(move |tag| image(system, tag))
         })
         .collect()

@@ -13,14 +13,14 @@ use crate::Sources;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     torch: String,
-    cuda: String,
+    cuda: Vec<String>,
     cudnn: String,
     #[serde(default)]
     matrix: bool,
     #[serde(default)]
-    used: String,
+    used: Vec<String>,
     #[serde(default)]
-    digest: String,
+    digest: Vec<String>,
     system: Option<String>,
     python: Option<String>,
     externally_managed: Option<bool>,
@@ -40,8 +40,8 @@ impl list::Row for Row {
 
     fn images(&self) -> Vec<Image> {
         let flavours = [(Flavour::Runtime, "runtime"), (Flavour::Devel, "devel")];
-        let of = |cuda| flavours.map(|(flavour, size)| image(self, cuda, flavour, size));
-        self.cuda.split(' ').flat_map(of).collect()
+        let of = |cuda: &String| flavours.map(|(flavour, size)| image(self, cuda, flavour, size));
+        self.cuda.iter().flat_map(of).collect()
     }
 
     /// What the release workflow says of a tag that no list has.
@@ -56,7 +56,7 @@ impl list::Row for Row {
             Some(row) if formed => Existence::No {
                 why: format!(
                     "the images of torch {torch} are for CUDA {} with cuDNN {}, runtime and devel",
-                    row.cuda.replace(' ', ", "),
+                    row.cuda.join(", "),
                     row.cudnn
                 ),
                 source: row.source.clone(),
@@ -72,7 +72,7 @@ impl list::Row for Row {
 }
 
 fn image(row: &Row, cuda: &str, flavour: Flavour, size: &str) -> Image {
-    let in_list = |list: &str| list.split(' ').any(|one| one == cuda);
+    let in_list = |list: &[String]| list.iter().any(|one| one == cuda);
     let tag = format!("{}-cuda{cuda}-cudnn{}-{size}", row.torch, row.cudnn);
     Image {
         system: row.system.clone(),

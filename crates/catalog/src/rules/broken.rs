@@ -11,9 +11,7 @@ pub struct Broken {
     pub file: String,
     /// The row's key; empty where the whole file is meant.
     pub row: String,
-    /// The rule's name.
     pub rule: &'static str,
-    /// What is wrong.
     #[serde(flatten, serialize_with = "under_both_keys")]
     pub message: String,
 }

@@ -97,10 +97,11 @@ pub fn count(name: &str, text: &str) -> usize {
     file.tables.iter().map(|table| value[table.name].as_sequence().map_or(0, Vec::len)).sum()
 }
 
-/// What names a row: the values of its key fields; of a row of releases, the releases.
+/// What names a row: the values of its key fields; of a row of releases, the releases; of a list, its items.
 pub fn key(table: &Table, row: &Value) -> String {
     let parts = table.key.iter().map(|field| match &row[*field] {
         Value::Mapping(releases) => releases.keys().filter_map(scalar).collect::<Vec<_>>().join(", "),
+        Value::Sequence(list) => list.iter().filter_map(scalar).collect::<Vec<_>>().join(" "),
         value => scalar(value).unwrap_or_default(),
     });
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -121,17 +122,20 @@ fn has_key(row: &Row<'_>) -> Option<String> {
 }
 
 fn has_source(row: &Row<'_>) -> Option<String> {
-    let source = row.value["source"].as_str().or_else(|| row.whole["source"].as_str()).unwrap_or_default();
-    match in_full(source, row.whole).trim().len() {
-        0 => Some("no source".into()),
-        1..=3 => Some(format!("{source:?} is no source")),
-        _ => None,
+    let sources = row.value.get("source").unwrap_or(&row.whole["source"]);
+    let sources = in_full(sources, row.whole);
+    if sources.is_empty() {
+        return Some("no source".into());
     }
+    let short = sources.iter().find(|source| source.trim().len() <= 3)?;
+    Some(format!("{short:?} is no source"))
 }
 
-/// A source with the keys of the file written out.
-pub fn in_full(source: &str, file: &Value) -> String {
-    Sources::from(source).in_full(|key| file["sources"][key].as_str()).to_string()
+/// A list of sources with the keys of the file written out.
+pub fn in_full(sources: &Value, file: &Value) -> Sources {
+    let texts = sources.as_sequence().into_iter().flatten().filter_map(Value::as_str);
+    let sources = Sources::from(texts.map(str::to_owned).collect::<Vec<_>>());
+    sources.in_full(|key| file["sources"][key].as_str())
 }
 
 fn has_day(row: &Row<'_>) -> Option<String> {
@@ -279,7 +283,7 @@ fn unused_sources(file: &Value) -> Vec<String> {
     let mut used = BTreeSet::new();
     walk("", file, &mut |name, value| {
         if let ("source", Some(text)) = (name, value.as_str()) {
-            used.extend(Sources::from(text).iter().map(str::to_owned));
+            used.insert(text.to_owned());
         }
     });
     sources.keys().filter_map(Value::as_str).filter(|key| !used.contains(*key)).map(str::to_owned).collect()

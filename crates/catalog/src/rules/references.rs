@@ -144,7 +144,7 @@ fn systems(file: &Value) -> Wrong {
     missing.collect()
 }
 
-/// Systems and CUDA releases of images; both may be lists separated by spaces.
+/// Systems and CUDA releases of images; both may be lists.
 fn image(file: &Value, systems: &Value, cuda: &Value) -> Wrong {
     let ids = column(systems, "systems", "id");
     let toolkits = column(cuda, "rows", "toolkit");
@@ -156,13 +156,16 @@ fn image(file: &Value, systems: &Value, cuda: &Value) -> Wrong {
     for row in rows(file, "rows") {
         let names = ["release", "torch", "cuda"].iter().filter_map(|field| scalar(&row[*field]));
         let name = names.into_iter().next().unwrap_or_default();
-        let list = |field: &str| scalar(&row[field]).unwrap_or_default();
-        for one in list("system").split_whitespace().chain(list("systems").split_whitespace()) {
+        let list = |field: &str| match &row[field] {
+            Value::Sequence(all) => all.iter().filter_map(scalar).collect::<Vec<_>>(),
+            one => scalar(one).into_iter().collect(),
+        };
+        for one in list("system").iter().chain(&list("systems")) {
             if !ids.contains(one) {
                 wrong.push((name.clone(), format!("there is no system {one} in systems.yaml")));
             }
         }
-        for one in list("cuda").split_whitespace().filter(|one| !is_cuda(one)) {
+        for one in list("cuda").iter().filter(|one| !is_cuda(one)) {
             wrong.push((name.clone(), format!("there is no CUDA {one} in cuda.yaml")));
         }
     }

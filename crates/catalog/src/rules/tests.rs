@@ -16,13 +16,13 @@ const EXAMPLES: &[(&str, &str)] = &[
     (
         "nccl.yaml",
         "checked: 2026-11-21\nsources:\n  tags: its git tags\nrows:\n\
-         - {version: \"2.10.3\", source: tags}\n\
-         - {version: \"2.11.4\", source: tags}\n",
+         - {version: \"2.10.3\", source: [tags]}\n\
+         - {version: \"2.11.4\", source: [tags]}\n",
     ),
     (
         "packages/numpy.yaml",
         "name: numpy\nsummary: arrays\nchecked: 2026-11-21\nsample: true\nrows:\n\
-         - releases: {\"1.26.4\": 2024-02-05}\n  source: PyPI\n",
+         - releases: {\"1.26.4\": 2024-02-05}\n  source: [PyPI]\n",
     ),
 ];
 

@@ -68,7 +68,7 @@ pub(super) async fn reach_node(
     let started = Instant::now();
     let opened = started + options.limits.each;
     let asking = nodes::asking(options.look);
-    if !node.engine.starts_with("ssh://") {
+    if node.engine.ssh().is_none() {
         let transport = Transport::connect(&node.engine, node.tls.as_deref(), opened).await;
         let mut node = Node::new(node, transport, Duration::ZERO);
         let envdoc = local(&node, options, worker).await;

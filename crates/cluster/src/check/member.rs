@@ -9,7 +9,7 @@ use super::Options;
 use super::bootstrap::Program;
 use crate::nodes::{Location, Node};
 use docker::transport::Transports;
-use facts::docker::{Endpoint, EndpointSource};
+use facts::docker::{EndpointSource, SelectedEndpoint};
 use facts::fleet::Member;
 use facts::{Expected, Fact, Facts, IntoFact, Missing, MissingKind, gather};
 use host::Reading;
@@ -87,12 +87,13 @@ async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: O
 
 /// What the engine says of itself, in place of what was not seen.
 async fn engine_only(node: &Node, facts: &mut Facts, limit: Duration) {
-    let endpoint = Endpoint { url: node.engine.clone(), from: EndpointSource::ClusterFile, elsewhere: false };
+    let (url, from) = (node.engine.clone(), EndpointSource::ClusterFile);
+    let endpoint = SelectedEndpoint { url, from, elsewhere: false };
     facts.docker.endpoint = Fact::Known(endpoint);
     facts.docker.asked = Fact::Known(node.engine.clone());
     facts.docker.socket = Fact::Absent;
     facts.docker.idle = Fact::Known(false);
-    let ask = async |path: &str| ask(node, path, limit).await.json::<Value>().about(&node.engine);
+    let ask = async |path: &str| ask(node, path, limit).await.json::<Value>().about(node.engine.as_str());
     let (info, version) = tokio::join!(ask("/info"), ask("/version"));
     facts.docker.info = info;
     facts.docker.version = version;

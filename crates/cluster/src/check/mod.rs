@@ -35,14 +35,12 @@ pub struct Options {
     pub content: Duration,
 }
 
-/// What was found.
 #[derive(Debug)]
 pub struct Inspection {
     /// The machines and what lies between them.
     pub fleet: Fleet,
     /// The server checks of each, in the order of the plan.
     pub nodes: Vec<NodeResults>,
-    /// What to know.
     pub notes: Vec<String>,
 }
 
@@ -67,15 +65,12 @@ pub struct NodeResults {
     pub name: String,
     /// Its engine's endpoint.
     pub engine: String,
-    /// How far envdoc got.
     pub access: Access,
     /// Why the machine itself was not looked at, if it was not.
     pub closed: Option<String>,
-    /// What to do about that.
     pub fixes: Vec<Fix>,
     /// The kind of reason for which there is no connection, where it is a known one.
     pub cause: Option<ConnectCause>,
-    /// Every check.
     pub results: Vec<CheckResult>,
     /// How long reaching it and looking took.
     pub seconds: f64,
@@ -200,7 +195,7 @@ fn result(
     };
     NodeResults {
         name: node.name.clone(),
-        engine: node.engine.clone(),
+        engine: node.engine.to_string(),
         access: match (node.location(), program) {
             (Location::EngineOnly, _) => Access::NotInspected,
             (Location::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,

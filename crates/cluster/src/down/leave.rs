@@ -28,7 +28,6 @@ pub(super) enum Kept {
     /// The swarm has no label of envdoc.
     #[error("envdoc did not create the swarm of {manager}, so no node leaves it{}", holds(.foreign))]
     NotCreated {
-        /// The first node.
         manager: String,
         /// What is in it.
         foreign: Foreign,
@@ -36,19 +35,13 @@ pub(super) enum Kept {
     /// Something else is in it, which would be lost.
     #[error("the swarm of {manager} is in use, so no node leaves it{}", holds(.foreign))]
     InUse {
-        /// The first node.
         manager: String,
         /// What is in it.
         foreign: Foreign,
     },
     /// The first node cannot tell what is in it.
     #[error("cannot list what the swarm of {manager} holds ({reason}), so no node leaves it")]
-    Unknown {
-        /// The first node.
-        manager: String,
-        /// Why not.
-        reason: String,
-    },
+    Unknown { manager: String, reason: String },
 }
 
 fn holds(foreign: &Foreign) -> String {

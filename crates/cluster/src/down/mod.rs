@@ -29,11 +29,8 @@ const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// What `cluster down` removed, kept and could not do.
 #[derive(Default)]
 pub struct Downed {
-    /// What was done.
     pub steps: Vec<StepEntry>,
-    /// What could not be.
     pub problems: Vec<Problem>,
-    /// What should be known.
     pub notes: Vec<String>,
 }
 

@@ -49,7 +49,6 @@ enum Left {
     Listed,
     /// It is not in the manager's swarm.
     NoMember,
-    /// It stays.
     Foreign,
 }
 

@@ -55,7 +55,6 @@ impl Counters {
     }
 }
 
-/// Reads them.
 pub(super) fn read() -> Result<Counters, Failure> {
     let text = |path: &str| host::file::read(Path::new(path)).ok().flatten();
     let Some(snmp) = text(SNMP) else {

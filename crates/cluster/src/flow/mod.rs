@@ -48,9 +48,7 @@ pub enum Task {
         address: IpAddr,
         /// The port of [`Answer::Opened`].
         port: u16,
-        /// The flow's name.
         flow: String,
-        /// How many.
         count: u32,
     },
     /// Ends the counting; [`Answer::Counted`].
@@ -59,16 +57,12 @@ pub enum Task {
     Watch {
         /// The beginning of the names of the flows.
         run: String,
-        /// How long, in seconds.
         seconds: f64,
     },
     /// What the kernel has counted so far; [`Answer::Counters`].
     Counters,
     /// Looks at the gossip of the Docker engines; [`Answer::Heard`].
-    Gossip {
-        /// How long, in seconds.
-        seconds: f64,
-    },
+    Gossip { seconds: f64 },
 }
 
 /// What came of a task.
@@ -129,11 +123,9 @@ pub struct Arrived {
 /// answer to one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Packet {
-    /// The flow's name.
     pub flow: String,
     /// The sender.
     pub source: IpAddr,
-    /// The receiver.
     pub destination: IpAddr,
     /// The UDP port that it is for; `None` for an ICMP error, which quotes the packet.
     pub port: Option<u16>,

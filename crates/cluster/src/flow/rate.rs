@@ -21,9 +21,7 @@ pub struct Way {
     pub from: usize,
     /// The receiver's.
     pub to: usize,
-    /// How many were sent.
     pub sent: u32,
-    /// How many arrived.
     pub arrived: u32,
     /// How many arrived a second time.
     pub duplicates: u32,

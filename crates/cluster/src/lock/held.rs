@@ -9,7 +9,6 @@ use docker::engine::Engine;
 /// What a lock is asked for.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The cluster.
     pub plan: &'a ClusterPlan,
     /// The engine of its first node.
     pub engine: &'a Engine,
@@ -76,7 +75,6 @@ impl<'e> Held<'e> {
         }
     }
 
-    /// Removes it.
     pub async fn release(self) {
         if let Some(lock) = self.0 {
             lock.release().await;

@@ -36,7 +36,7 @@ impl Access {
 /// Who holds the lock of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
-    /// Different for every run.
+    /// Random text that no other run has.
     pub id: String,
     /// The command: `up`, `down`, `launch`, `exec`, `smoke`.
     pub command: String,
@@ -45,7 +45,7 @@ pub struct Holder {
     pub access: Access,
     /// The machine that it runs on.
     pub hostname: String,
-    /// Its process id there.
+    /// Process id of envdoc on that machine.
     pub process: u32,
     /// When it took the lock, as RFC 3339, by that machine's clock.
     pub since: String,

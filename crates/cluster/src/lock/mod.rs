@@ -43,7 +43,6 @@ impl Error {
         problem.fix(self.fix())
     }
 
-    /// What to do about it.
     pub fn fix(&self) -> Fix {
         match self {
             Error::Held(holder) => Fix::run(
@@ -198,7 +197,6 @@ impl<'e> Lock<'e> {
         }
     }
 
-    /// Removes it.
     pub async fn release(&self) {
         let remove = async {
             let beat = self.beats.load(Ordering::Relaxed);

@@ -24,7 +24,6 @@ pub(crate) enum Reached {
     /// Failure counters of cgroup v1, of memory and of memory with swap together: there are limits that they
     /// do not count, such as that of kernel memory.
     AtLeast(u64),
-    /// Not read.
     Unknown,
 }
 
@@ -44,9 +43,7 @@ impl Reached {
 pub(crate) enum Limit {
     /// In bytes.
     Bytes(u64),
-    /// There is none.
     Unlimited,
-    /// It could not be read.
     Unknown,
 }
 
@@ -61,7 +58,6 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// All of them.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         [&self.events, &self.limit].into_iter().chain(&self.failures).map(String::as_str)
     }

@@ -27,7 +27,6 @@ pub struct SettingsFile {
     pub path: String,
     /// Its mode: 0o600.
     pub mode: u32,
-    /// What is in it.
     pub bytes: Vec<u8>,
 }
 
@@ -37,14 +36,12 @@ impl std::fmt::Debug for SettingsFile {
     }
 }
 
-/// A rendered file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// Its path below the output directory: `node1/compose.yaml`.
     pub path: String,
     /// Its mode; what is not for everybody is 0o600.
     pub mode: u32,
-    /// What is in it.
     pub bytes: Vec<u8>,
 }
 

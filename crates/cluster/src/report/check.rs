@@ -39,9 +39,9 @@ pub struct ClusterCheckReport {
     pub results: Vec<FleetEntry>,
     /// What each machine has, by what and by machine; null where nobody could look.
     pub table: BTreeMap<String, BTreeMap<String, Option<String>>>,
-    /// Each machine.
+    /// The nodes of cluster.yaml in its order, or the recorded machines.
     pub nodes: Vec<NodeEntry>,
-    /// What to know.
+    /// Remarks that are no findings: what was left out, and why.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct ClusterCheckReport {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct FleetEntry {
-    /// Id of the check.
+    /// Id of the check: `envdoc explain ID`.
     pub check: String,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: String,
@@ -66,12 +66,12 @@ pub struct FleetEntry {
     pub fix: Option<OldFixEntry>,
 }
 
-/// A machine.
+/// One machine, with the results of its own checks.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeEntry {
     /// The name of the node in cluster.yaml.
     pub name: String,
-    /// Its engine's endpoint.
+    /// Its engine's endpoint (`ssh://root@10.0.18.2`), or the file of a recorded machine.
     pub engine: String,
     /// `inspected`, `not-inspected` (connected, but the machine itself was not looked at), `unreachable`, or
     /// `unreadable` (a recorded machine).
@@ -80,7 +80,7 @@ pub struct NodeEntry {
     pub closed: Option<String>,
     /// `fixes`, each as one line with its commands in backquotes.
     pub hints: Vec<String>,
-    /// What to do about that.
+    /// What to do about the reason in `closed`; empty where it is null.
     #[serde(default)]
     pub fixes: Vec<FixEntry>,
     /// Seconds that reaching and looking at it took.
@@ -120,7 +120,6 @@ pub fn summary(inspection: &Inspection, results: &[FleetResult]) -> Summary {
     Summary::of(own.chain(results.iter().map(|result| &result.verdict)))
 }
 
-/// The report for machines.
 pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckReport {
     let mut table: BTreeMap<String, BTreeMap<String, Option<String>>> = BTreeMap::new();
     for one in TRAITS {
@@ -167,7 +166,6 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
     }
 }
 
-/// The report for people.
 pub fn text(inspection: &Inspection, results: &[FleetResult], layout: Layout) -> String {
     let mut text = access(&inspection.nodes, layout);
     if inspection.nodes.iter().all(unknown) {

@@ -16,20 +16,21 @@ use docker::container::Health;
 /// The version of this report's schema.
 pub const SCHEMA: u32 = 1;
 
-/// The report.
+/// What `envdoc cluster status --format json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StatusReport {
-    /// [`SCHEMA`].
+    /// Version of this format.
     pub schema: u32,
-    /// envdoc's version.
+    /// Version of envdoc.
     pub envdoc: String,
-    /// The cluster's name.
+    /// Name of the cluster in cluster.yaml.
     pub cluster: String,
     /// Whether it is as cluster.yaml describes it.
     pub status: ClusterState,
     /// The nodes, also those that are no longer in cluster.yaml but were not removed.
     pub nodes: Vec<NodeStatus>,
-    /// What could not be compared.
+    /// What could not be compared with cluster.yaml, and why, a sentence each; left out where all was
+    /// compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The run of envdoc that changes the cluster now.
@@ -44,11 +45,11 @@ pub struct StatusReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClusterState {
-    /// Nothing differs from the plan.
+    /// No node differs from cluster.yaml.
     Up,
-    /// Nothing of it is there.
+    /// Every engine was reached, and none has a container or the network of the cluster.
     Down,
-    /// Some of it is there.
+    /// Anything else: something is missing, differs, or could not be checked.
     Partly,
 }
 
@@ -86,7 +87,6 @@ impl StatusReport {
     }
 }
 
-/// For people.
 pub fn text(report: &StatusReport, layout: Layout) -> String {
     let mut text = String::new();
     let short = |id: &str| id.strip_prefix("sha256:").unwrap_or(id).chars().take(12).collect::<String>();

@@ -19,7 +19,6 @@ pub(crate) struct Unreached<'r> {
     pub(crate) why: &'r str,
     /// The kind of reason, where it is a known one.
     pub(crate) cause: Option<ConnectCause>,
-    /// What to do.
     pub(crate) fixes: &'r [Fix],
 }
 
@@ -36,7 +35,6 @@ impl<'r> Unreached<'r> {
 pub(super) struct Row<'r> {
     pub(super) node: &'r str,
     pub(super) engine: &'r str,
-    /// How far envdoc got.
     pub(super) access: &'r str,
 }
 

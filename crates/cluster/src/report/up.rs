@@ -15,22 +15,22 @@ use diagnostic::layout::Layout;
 /// The version of this report's schema.
 pub const SCHEMA: u32 = 1;
 
-/// The report.
+/// What `envdoc cluster up` and `envdoc cluster down` print with `--format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WorkReport {
-    /// [`SCHEMA`].
+    /// Version of this format.
     pub schema: u32,
-    /// envdoc's version.
+    /// Version of envdoc.
     pub envdoc: String,
-    /// The cluster's name.
+    /// Name of the cluster in cluster.yaml.
     pub cluster: String,
     /// How the run ended.
     pub status: WorkStatus,
     /// What was looked at and done, in order.
     pub steps: Vec<StepEntry>,
-    /// What stopped it.
+    /// What stopped the run, or was left undone; empty where it succeeded.
     pub problems: Vec<Problem>,
-    /// What should be known.
+    /// Remarks that stop nothing, a sentence each.
     pub notes: Vec<String>,
     /// How connecting to each node ended. Problems of this list are shown by cause, next to a table of the
     /// nodes.
@@ -44,13 +44,13 @@ pub struct WorkReport {
 pub enum WorkStatus {
     /// Something was changed, and the cluster is up.
     Up,
-    /// It was up already.
+    /// The cluster was up already; nothing was changed.
     Unchanged,
-    /// A dry run.
+    /// `--dry-run`: nothing was changed.
     Planned,
-    /// It is down.
+    /// `cluster down` removed what there was of the cluster.
     Down,
-    /// A step failed.
+    /// A step failed: see `problems`.
     Failed,
 }
 
@@ -66,7 +66,7 @@ pub struct StepEntry {
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// How it ended.
+    /// Whether it was so already (`unchanged`), was done, would be done (`planned`), or failed.
     pub outcome: Outcome,
 }
 

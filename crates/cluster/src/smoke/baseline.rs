@@ -60,12 +60,7 @@ pub enum BaselineError {
         "it has {} ranks over {}, this run has {} over {}",
         .saved.ranks, .saved.transport, .now.ranks, .now.transport
     )]
-    OtherSetup {
-        /// The baseline's.
-        saved: Setup,
-        /// This run's.
-        now: Setup,
-    },
+    OtherSetup { saved: Setup, now: Setup },
 }
 
 /// What two runs must have in common to be compared.
@@ -97,7 +92,6 @@ pub fn keep(outcome: &Outcome, saved: &str) -> Result<String, BaselineError> {
     Ok(serde_json::to_string_pretty(&baseline)? + "\n")
 }
 
-/// Reads one.
 pub fn parse(text: &str) -> Result<Baseline, BaselineError> {
     let baseline: Baseline = serde_json::from_str(text)?;
     match baseline.schema {

@@ -46,21 +46,16 @@ pub enum Broken {
     Sending {
         /// The rank on the right.
         rank: usize,
-        /// What happened to the connection.
         why: Fault,
     },
     /// Nothing came from a neighbor.
     Receiving {
         /// The rank on the left.
         rank: usize,
-        /// What happened to the connection.
         why: Fault,
     },
     /// A fault of this rank itself.
-    Own {
-        /// The error.
-        why: String,
-    },
+    Own { why: String },
 }
 
 impl Broken {

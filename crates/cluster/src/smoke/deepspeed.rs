@@ -124,7 +124,6 @@ fn archive() -> Vec<u8> {
     tar.into_inner().unwrap_or_default()
 }
 
-/// The node of a rank.
 fn node_of(plan: &ClusterPlan, rank: i64) -> String {
     let mut first = 0;
     for node in &plan.nodes {

@@ -13,7 +13,6 @@ pub struct Loaded {
     pub version: String,
 }
 
-/// A GPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gpu {
     /// How many the process sees.

@@ -21,7 +21,6 @@ const SIGKILL: i32 = 9;
 
 /// Workers of this machine; dropping it ends them.
 pub struct Local {
-    /// The ranks.
     pub endpoints: Vec<Endpoint>,
     children: Vec<Child>,
     processes: Vec<u32>,
@@ -56,7 +55,6 @@ pub(super) async fn worker(errors: Stdio) -> Result<(Session, Process), SpawnErr
 }
 
 impl Local {
-    /// Starts so many.
     pub async fn start(ranks: usize) -> Result<Local, Error> {
         let failed = |error: SpawnError| Error::new(Kind::Usage, format!("cannot start a rank: {error}"));
         let memory = oom::Local::start();

@@ -7,7 +7,6 @@ use crate::oom::{self, Finding, Kill};
 pub(super) struct Killed {
     /// From 0.
     pub(super) rank: usize,
-    /// The number of its process.
     pub(super) process: u32,
 }
 

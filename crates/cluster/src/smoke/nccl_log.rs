@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Read {
     /// `2.21.5+cuda12.4`.

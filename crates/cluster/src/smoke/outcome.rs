@@ -26,7 +26,6 @@ use diagnose::root_cause::{self, Diagnosis};
 pub struct Outcome {
     /// What the measurements are compared with.
     pub catalog: &'static Catalog,
-    /// The verdict.
     pub verdict: Verdict,
     /// Why, in a sentence or two.
     pub message: String,
@@ -53,7 +52,6 @@ pub struct Outcome {
     pub captured: Vec<Captured>,
     /// Known causes in that output; the first is the root cause.
     pub causes: Diagnosis,
-    /// What else should be known.
     pub remarks: Vec<String>,
     /// What to do, the best first.
     pub fixes: Vec<Fix>,
@@ -70,16 +68,12 @@ pub struct Nccl {
     pub log: super::nccl_log::Read,
 }
 
-/// A rank on a GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NcclRank {
-    /// Its node.
     pub node: String,
     /// Which of the node's GPUs.
     pub device: usize,
-    /// The GPU.
     pub gpu: super::gpu::Gpu,
-    /// The library.
     pub library: super::gpu::Loaded,
 }
 
@@ -188,7 +182,6 @@ impl Outcome {
     }
 }
 
-/// Verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Every element right, and as fast as can be expected.

@@ -12,7 +12,6 @@ const ALIKE: f64 = 4.0;
 /// What two ranks carry between each other, alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// The ranks.
     pub ranks: (usize, usize),
     /// The bytes that were carried, or why there were none.
     pub came: Result<Carried, PairError>,

@@ -9,7 +9,6 @@ use diagnostic::rule::Group;
 /// The group of all phases in reports.
 const GROUP: Group = Group { id: "smoke", title: "Smoke test" };
 
-/// A phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseId {
     /// Every container runs and is in the network.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::phase::PhaseId;
 
-/// A progress event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'s> {
     /// A phase begins, or its description changes.
@@ -23,7 +22,6 @@ pub enum Event<'s> {
     },
 }
 
-/// Receives the events.
 #[derive(Clone, Copy)]
 pub struct Progress<'t>(pub &'t dyn Fn(Event<'_>));
 

@@ -32,7 +32,6 @@ pub enum Task {
         world: usize,
         /// Address of the rank on the right.
         address: IpAddr,
-        /// Its port.
         port: u16,
         /// The longest that a connection may stall later, in seconds.
         stall: f64,
@@ -52,11 +51,8 @@ pub enum Task {
     /// Sends to the right, receives from the left, without reducing: what the path takes;
     /// [`Answer::Streamed`].
     Stream {
-        /// How many bytes.
         bytes: usize,
-        /// Whether it sends.
         sends: bool,
-        /// Whether it receives.
         receives: bool,
         /// Bytes per second that it sends at most; as fast as it can where it is left out.
         #[serde(default)]
@@ -64,10 +60,7 @@ pub enum Task {
     },
     /// Sends to itself over the loopback: what its processors carry at this moment where no network limits
     /// them; [`Answer::Streamed`].
-    Loopback {
-        /// How many bytes.
-        bytes: usize,
-    },
+    Loopback { bytes: usize },
     /// Tells what its threads got of the processors lately; [`Answer::Processor`].
     Processor {
         /// How far back, in seconds.
@@ -84,10 +77,7 @@ pub enum Task {
 #[serde(tag = "came", rename_all = "kebab-case")]
 pub enum Answer {
     /// Of [`Task::Listen`].
-    Listening {
-        /// The port.
-        port: u16,
-    },
+    Listening { port: u16 },
     /// Of [`Task::Join`].
     Joined {
         /// Connections that were refused, and why.

@@ -17,7 +17,6 @@ pub struct Doubts {
 }
 
 impl Doubts {
-    /// Whether there is any.
     pub fn any(self) -> bool {
         self.links || self.ring || self.loss || self.own
     }

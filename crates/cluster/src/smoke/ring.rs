@@ -28,7 +28,6 @@ const SLICE_ELEMENTS: usize = 64 << 10;
 /// Documentation/networking/ip-sysctl.rst).
 const UNBUFFERED_LIMIT_BYTES: usize = 16 << 10;
 
-/// The ring did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// Nothing could be sent to this rank.
@@ -36,7 +35,6 @@ pub enum Broken {
     Sending {
         /// The rank on the right.
         rank: usize,
-        /// What happened to the connection.
         why: Fault,
     },
     /// Nothing came from this rank.
@@ -44,7 +42,6 @@ pub enum Broken {
     Receiving {
         /// The rank on the left.
         rank: usize,
-        /// What happened to the connection.
         why: Fault,
     },
 }

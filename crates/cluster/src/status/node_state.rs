@@ -20,7 +20,7 @@ use crate::plan::{ClusterPlan, LABEL};
 pub enum SwarmState {
     /// In no swarm.
     None,
-    /// It joins.
+    /// It asked a manager to join, and waits for the answer.
     Joining,
     /// It waits for the key of its swarm.
     Locked,
@@ -54,11 +54,9 @@ impl fmt::Display for SwarmState {
 /// A node's container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerState {
-    /// There is none.
     None,
     /// One with its name does not belong to the cluster.
     Foreign,
-    /// There is one.
     Found {
         /// What it does.
         status: Status,

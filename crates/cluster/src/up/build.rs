@@ -12,6 +12,7 @@ use crate::built::{BUILT_FROM, digest, source};
 use crate::plan::Node;
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
+use docker::transport::Endpoint;
 
 const STEP: Step = Step::Image;
 /// Builds it, and tells what the build says.
@@ -19,7 +20,7 @@ pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let (leader, engine) = work.leader()?;
     let Some((path, tag)) = source(work.plan) else { return Ok(()) };
     let one = |problem: Problem| vec![problem];
-    let words = words(&path, tag, &digest(&path).map_err(one)?, &engine.endpoint, leader);
+    let words = words(&path, tag, &digest(&path).map_err(one)?, &engine.endpoint);
     work.progress.doing(STEP, &leader.name, &format!("building {tag} from {}", path.display()));
     let ended = run(&words, leader).await;
     let problem = match ended {
@@ -47,8 +48,7 @@ pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 }
 
 /// The words of the build.
-fn words(path: &Path, tag: &str, digest: &str, endpoint: &str, leader: &Node) -> Vec<String> {
-    let endpoint = if endpoint.is_empty() { &leader.engine } else { endpoint };
+fn words(path: &Path, tag: &str, digest: &str, endpoint: &Endpoint) -> Vec<String> {
     let request = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let words = [
@@ -61,7 +61,7 @@ fn words(path: &Path, tag: &str, digest: &str, endpoint: &str, leader: &Node) ->
         "--label",
         &format!("{BUILT_FROM}={digest}"),
         "--host",
-        endpoint,
+        endpoint.as_str(),
         "--progress",
         "plain",
     ];
@@ -89,13 +89,10 @@ async fn run(words: &[String], leader: &Node) -> Result<i32, std::io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
 
     #[test]
     fn builds_from_a_request_or_a_dockerfile() {
-        let plan = testing::two_nodes("");
-        let of =
-            |path: &str| words(Path::new(path), "two:envdoc", "00", "ssh://gpu1", &plan.nodes[0]).join(" ");
+        let of = |path: &str| words(Path::new(path), "two:envdoc", "00", &"ssh://gpu1".into()).join(" ");
         assert!(
             of("a/images/request.yaml")
                 .starts_with("build a/images --request a/images/request.yaml --tag two:envdoc --label")

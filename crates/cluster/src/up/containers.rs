@@ -24,7 +24,6 @@ const STEP: Step = Step::Container;
 /// What is to be done with a node's container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Nothing.
     Keep,
     /// It is as it should be, and only stopped.
     Start,

@@ -54,7 +54,6 @@ async fn waited(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     .map(drop)
 }
 
-/// Waits for one.
 pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Problem> {
     let started = Instant::now();
     let mut last = "unknown".to_owned();

@@ -33,7 +33,6 @@ const ENGINE_SILENCE_LIMIT: Duration = Duration::from_secs(8);
 /// Where a manager is asked to be joined.
 const MANAGER_PORT: u16 = 2377;
 
-/// Makes it so.
 pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = work.look().await?;
     let former = observed_state::former(work.plan, &observed);

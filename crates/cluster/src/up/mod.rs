@@ -50,7 +50,6 @@ const SWARM_START_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A cluster at work.
 pub struct Work<'a> {
-    /// The plan.
     pub plan: &'a ClusterPlan,
     /// The nodes with their engines, in order.
     pub nodes: Vec<(&'a Node, &'a Engine)>,
@@ -58,9 +57,7 @@ pub struct Work<'a> {
     pub progress: &'a Progress,
     /// Logins to registries.
     pub logins: Arc<Logins>,
-    /// What was done.
     pub steps: RefCell<Vec<StepEntry>>,
-    /// What should be known.
     pub notes: RefCell<Vec<String>>,
     /// The keys of the containers' SSH servers and clients; `None` where there are none.
     pub keys: Option<Keys>,

@@ -7,7 +7,6 @@ use crate::plan::{Network, Node};
 use crate::request::{NetworkKind, NetworkRequest};
 use diagnostic::error::Error;
 
-/// Settles it.
 pub(super) fn validate(
     asked: &NetworkRequest,
     cluster: &str,

@@ -8,6 +8,7 @@ use super::value::{self, At};
 use crate::plan::{Gpus, Node};
 use crate::request::{ClusterRequest, GpuRequest, GpusRequest, NetworkKind, NodeRequest};
 use diagnostic::error::Error;
+use facts::docker::{Endpoint, Target};
 
 /// More than this belongs to Kubernetes or Slurm: docs/clusters-at-scale.md.
 const NODES_MAX: usize = 1024;
@@ -57,7 +58,7 @@ fn differs(node: &Node, before: &[Node], at: &At) -> Result<(), Error> {
         if other.engine == node.engine {
             let hint = "write one node per Docker engine; two containers on it would share its GPUs and its \
                         port";
-            return Err(twice(at, "engine", &node.engine, &other.name, &node.name, hint));
+            return Err(twice(at, "engine", node.engine.as_str(), &other.name, &node.name, hint));
         }
     }
     Ok(())
@@ -110,13 +111,12 @@ fn node(index: usize, asked: &NodeRequest, at: &At) -> Result<Node, Error> {
     }
     at.key("address").fits(&value::ADDRESS, &asked.address)?;
     let engine = match &asked.engine {
-        Some(engine) => at.key("engine").fits(&value::ENGINE, engine)?.to_owned(),
-        None if asked.address.contains(':') => format!("ssh://[{}]", asked.address),
-        None => format!("ssh://{}", asked.address),
+        Some(engine) => at.key("engine").endpoint(engine)?,
+        None => Endpoint::over_ssh(None, &asked.address),
     };
     if let Some(directory) = &asked.tls {
         at.key("tls").fits(&value::FILE, directory)?;
-        if !engine.starts_with("tcp://") {
+        if !matches!(engine.target(), Ok(Target::Tcp(_))) {
             return Err(at
                 .key("tls")
                 .wrong(format!("TLS certificates for {engine}"), "`tls` applies only to tcp:// engines"));

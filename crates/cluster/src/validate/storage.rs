@@ -24,7 +24,6 @@ const NEEDED: &[&str] = &[
     "/var",
 ];
 
-/// Settles all of it.
 pub(super) fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>, Error> {
     let mut mounts: Vec<Mount> = Vec::new();
     for (index, one) in asked.iter().enumerate() {

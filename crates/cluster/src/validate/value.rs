@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 
 use diagnostic::error::{Error, Kind};
+use facts::docker::{Endpoint, SshAddress, Target, TcpAddress, Tls};
 
 /// A kind of value.
 pub struct Rule {
@@ -40,6 +41,16 @@ impl At {
         }
         Err(self.wrong(format!("{value:?} is not {}", rule.what), rule.looks))
     }
+
+    /// An engine's endpoint.
+    pub fn endpoint(&self, text: &str) -> Result<Endpoint, Error> {
+        let endpoint = Endpoint::from(text);
+        if is_plain(&endpoint) {
+            return Ok(endpoint);
+        }
+        let looks = "write unix:///var/run/docker.sock, ssh://USER@HOST:PORT or tcp://HOST:PORT";
+        Err(self.wrong(format!("{text:?} is not an engine endpoint"), looks))
+    }
 }
 
 /// A cluster's name.
@@ -63,13 +74,6 @@ pub const ADDRESS: Rule = Rule {
     what: "an address",
     fits: |text| text.parse::<IpAddr>().is_ok() || domain(text),
     looks: "write an IP address such as 10.0.18.1 or fd00::1, or a host name; put a port or user in `engine`",
-};
-
-/// An endpoint of an engine.
-pub const ENGINE: Rule = Rule {
-    what: "an engine endpoint",
-    fits: endpoint,
-    looks: "write unix:///var/run/docker.sock, ssh://USER@HOST:PORT or tcp://HOST:PORT",
 };
 
 /// A user of ssh.
@@ -263,30 +267,16 @@ fn is_ssh_user(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-fn endpoint(text: &str) -> bool {
-    if let Some(path) = text.strip_prefix("unix://") {
-        return (PATH.fits)(path);
+/// Whether every part of an endpoint is one that nothing takes for something else.
+fn is_plain(endpoint: &Endpoint) -> bool {
+    match endpoint.target() {
+        Ok(Target::Unix(path)) => (PATH.fits)(path),
+        Ok(Target::Ssh(SshAddress { user, host, port: _, socket })) => {
+            user.as_deref().is_none_or(is_ssh_user) && (ADDRESS.fits)(host) && (PATH.fits)(socket)
+        }
+        Ok(Target::Tcp(TcpAddress { host, port: Some(_), tls: Tls::IfConfigured })) => (ADDRESS.fits)(host),
+        _ => false,
     }
-    let ssh = text.strip_prefix("ssh://");
-    let Some(rest) = ssh.or_else(|| text.strip_prefix("tcp://")) else { return false };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let (user, host_and_port) = match authority.rsplit_once('@') {
-        Some((user, host_and_port)) => (Some(user), host_and_port),
-        None => (None, authority),
-    };
-    let (host, port) = match host_and_port.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, after)) => (host, after.strip_prefix(':')),
-        None => match host_and_port.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (host_and_port, None),
-        },
-    };
-    (ADDRESS.fits)(host)
-        && !host.starts_with('-')
-        && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
-        && (path.is_empty() || path == "/" || (ssh.is_some() && (PATH.fits)(path)))
-        && user.is_none_or(|user| ssh.is_some() && is_ssh_user(user))
-        && (ssh.is_some() || port.is_some())
 }
 
 /// A size in bytes: `16g`, `512MiB`, `1073741824`. Units are of 1024, as Docker takes them.
@@ -352,12 +342,13 @@ mod tests {
             "tcp://10.0.18.2:2376",
             "tcp://10.0.18.2:2376/",
         ] {
-            assert!(endpoint(text), "{text}");
+            assert!(is_plain(&text.into()), "{text}");
         }
         for text in [
             "",
             "10.0.18.2",
             "http://a:1",
+            "https://a:1",
             "ssh://",
             "ssh://-oProxyCommand=id",
             "ssh://-l@host",
@@ -365,13 +356,15 @@ mod tests {
             "ssh://host:0",
             "ssh://host:x",
             "ssh://host/a b",
+            "ssh://fd00::1:22",
+            "ssh://[fd00::1]x",
             "tcp://host",
             "tcp://root@host:1",
             "tcp://host:1/v1",
             "unix://docker.sock",
             "unix:///a$(id)",
         ] {
-            assert!(!endpoint(text), "{text}");
+            assert!(!is_plain(&text.into()), "{text}");
         }
     }
 

@@ -34,7 +34,6 @@ pub(crate) struct Rank {
     pub bytes: u64,
 }
 
-/// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Bytes that the container's interfaces sent and received, but for the loopback one.

@@ -6,7 +6,6 @@ use std::time::Duration;
 /// A rank, and for how long it has done nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quiet {
-    /// Its node.
     pub node: String,
     /// Its number in the job (`RANK`).
     pub rank: u32,

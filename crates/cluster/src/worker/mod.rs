@@ -60,7 +60,6 @@ pub enum Task {
     ResolveAt {
         /// A host name.
         name: String,
-        /// The server.
         server: IpAddr,
     },
     /// Network interfaces with their addresses and MTU; [`Answer::Interfaces`].
@@ -95,7 +94,6 @@ pub enum Task {
     ConnectTcp {
         /// A name or an IP address.
         address: String,
-        /// Its port.
         port: u16,
         /// What the other side must send. Fails as [`Why::Silent`] if nothing comes.
         expected: Expected,
@@ -208,10 +206,7 @@ pub enum Answer {
         hardware: Option<String>,
     },
     /// Of the listeners.
-    Listening {
-        /// The port.
-        port: u16,
-    },
+    Listening { port: u16 },
     /// Of [`Task::ConnectTcp`].
     Connected {
         /// Until the connection stood, in milliseconds.
@@ -295,7 +290,6 @@ pub struct Interface {
     pub speed: Option<u32>,
     /// Whether it is switched on and has a carrier.
     pub up: bool,
-    /// Whether it is the loopback.
     pub loopback: bool,
 }
 

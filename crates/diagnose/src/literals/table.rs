@@ -22,7 +22,6 @@ pub(crate) const NONE: u16 = u16::MAX;
 /// may be any. Its length and its ends tell most texts from it before its own bytes are fetched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// The word.
     pub word: u32,
     /// The literal's number.
     pub literal: u16,

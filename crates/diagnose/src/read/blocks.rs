@@ -140,7 +140,6 @@ impl Blocks {
         self.cleaner.nuls > self.limits.nuls
     }
 
-    /// Its sizes.
     pub fn limits(&self) -> Limits {
         self.limits
     }

@@ -13,11 +13,8 @@ const WINDOW: u64 = 16 << 20;
 /// How a stream is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// It is not.
     Plain,
-    /// By gzip.
     Gzip,
-    /// By zstd.
     Zstd,
     /// By a program of this name, which is not undone.
     Other(&'static str),

@@ -19,7 +19,6 @@ pub enum ContainerError {
     NotFound {
         /// The name as given.
         container: String,
-        /// The engine's address.
         endpoint: String,
     },
     /// The engine did not answer the request.

@@ -51,7 +51,6 @@ impl Partial {
         }
     }
 
-    /// The line.
     pub fn text(&self) -> String {
         cut(if self.current.is_empty() { &self.before } else { &self.current })
     }
@@ -180,7 +179,6 @@ impl Tail {
         self.lines.extend(new.into_iter().rev());
     }
 
-    /// Takes one line.
     pub fn push(&mut self, line: String) {
         if self.lines.len() == Self::KEPT {
             self.lines.pop_front();
@@ -188,7 +186,6 @@ impl Tail {
         self.lines.push_back(line);
     }
 
-    /// The lines.
     pub fn lines(self) -> Vec<String> {
         self.lines.into()
     }

@@ -92,7 +92,6 @@ pub struct Found {
 /// are kept, the rest counted.
 #[derive(Debug, Clone, Default)]
 pub struct Read {
-    /// The source's name.
     pub name: String,
     /// How many lines it has; of a flight recorder dump how many groups.
     pub lines: u64,

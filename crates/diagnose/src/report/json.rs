@@ -30,17 +30,17 @@ pub struct DiagnoseReport {
     pub last: Vec<Line>,
     /// Ranks that logged no failure while others failed.
     pub silent_ranks: Vec<u32>,
-    /// The events in order.
+    /// What the logs report, in the order in which it happened.
     pub timeline: Vec<MomentEntry>,
     /// Logs that could not be read; they were not searched.
     pub unread: Vec<UnreadEntry>,
     /// Remarks on the files, for example that one is truncated.
     pub remarks: Vec<String>,
-    /// How many lines were read.
+    /// Lines that were read, of all sources together.
     pub lines: u64,
 }
 
-/// One cause.
+/// A failure that was found, or a candidate for one.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct CauseEntry {
@@ -50,11 +50,11 @@ pub struct CauseEntry {
     pub component: String,
     /// `root`, or `symptom` where the log does not show the cause.
     pub role: String,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence with the values of the log.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// What it means.
+    /// What this failure means in general, as `envdoc explain ID` tells it.
     pub meaning: String,
     /// `certain`, `likely` or `candidate`.
     pub confidence: Confidence,
@@ -95,7 +95,7 @@ pub struct UnreadEntry {
     pub message: String,
 }
 
-/// A possible cause.
+/// One possible cause of a failure, with the way to confirm it and its fix.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChoiceEntry {
     /// The cause in a few words.
@@ -106,7 +106,7 @@ pub struct ChoiceEntry {
     pub confirm: Option<String>,
     /// What to look at: in the output of the command, or where no command shows it; null if nothing else.
     pub look_at: Option<String>,
-    /// What to do.
+    /// What to do if this is the cause, in a sentence; it ends with a colon where commands follow.
     pub fix: String,
     /// The commands; words in capitals are placeholders.
     pub commands: Vec<String>,
@@ -125,7 +125,7 @@ pub struct FixEntry {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "LookedEntry", transform = message_keys::describe)]
 pub struct MachineEvidenceEntry {
-    /// Id of the check.
+    /// Id of the check: `envdoc explain ID`.
     pub check: String,
     /// `confirmed`, `ruled-out` or `unknown`.
     pub outcome: Outcome,
@@ -135,19 +135,19 @@ pub struct MachineEvidenceEntry {
     pub message: String,
 }
 
-/// Something that happened.
+/// One entry of the timeline.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct MomentEntry {
     /// Seconds after the first moment; null where the line has no time.
     pub seconds: Option<f64>,
-    /// The rank and node.
+    /// The rank and node of the line: `rank 3 on node1`; null where it names neither.
     pub whose: Option<String>,
-    /// Id of the signature.
+    /// Id of the signature that the line matches: `envdoc explain ID`.
     pub id: String,
     /// `root`, `symptom` or `context`.
     pub role: String,
-    /// In a sentence.
+    /// What happened, in a sentence with the values of the line.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
@@ -157,7 +157,6 @@ pub struct MomentEntry {
     pub count: usize,
 }
 
-/// The report.
 pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
     DiagnoseReport {
         schema: SCHEMA,

@@ -16,7 +16,6 @@ const SHOWN: usize = 10;
 /// A line of a log is cut after so many characters.
 const SHOWN_LINE_LIMIT_CHARS: usize = 240;
 
-/// The report.
 pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
     let mut text = String::new();
     for (index, cause) in diagnosis.causes.iter().enumerate() {

@@ -38,7 +38,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As reports say it.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Confirmed => "confirmed",

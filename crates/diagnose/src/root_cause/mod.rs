@@ -43,7 +43,6 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The word.
     pub fn id(self) -> &'static str {
         match self {
             Confidence::Certain => "certain",
@@ -60,7 +59,6 @@ pub struct Evidence {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// The text of the line.
     pub text: String,
     /// Where in the text of a long line the words are that tell most, in bytes; `None` also for a line that
     /// no signature matches.
@@ -107,13 +105,11 @@ pub struct Cause {
     pub component: Component,
     /// A root, or what is only known to be a symptom.
     pub role: Role,
-    /// How sure it is.
     pub confidence: Confidence,
     /// The rank and node that failed: `rank 3 on node-2`.
     pub whose: Option<Whose>,
     /// What happened, in a sentence.
     pub message: String,
-    /// What it means.
     pub meaning: String,
     /// Where that was read.
     pub source: &'static str,
@@ -134,13 +130,11 @@ pub struct Moment {
     pub seconds: Option<f64>,
     /// The rank and node.
     pub whose: Option<Whose>,
-    /// Id of the signature.
     pub id: String,
     /// The signature that matched its first event.
     pub signature: &'static Signature,
     /// A root, a symptom or context.
     pub role: Role,
-    /// In a sentence.
     pub message: String,
     /// The first line that tells it.
     pub evidence: Evidence,
@@ -148,7 +142,6 @@ pub struct Moment {
     pub count: usize,
 }
 
-/// The result.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnosis {
     /// The first is the root cause; the others would be next.
@@ -174,7 +167,6 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Whether something failed.
     pub fn failed(&self) -> bool {
         !self.causes.is_empty() || !self.unmatched_errors.is_empty()
     }

@@ -27,15 +27,12 @@ pub struct Exit {
 /// The collective that a rank waited in at its timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waited {
-    /// The rank.
     pub rank: u32,
     /// The collective's number in its group.
     pub sequence: Option<u64>,
-    /// Which collective.
     pub operation: String,
     /// How many elements.
     pub elements: Option<u64>,
-    /// The event.
     pub event: EventId,
 }
 

@@ -67,12 +67,10 @@ impl Event {
         self.captured("previous").or_else(|| self.captured("xid"))?.parse().ok()
     }
 
-    /// The value of a capture.
     pub fn captured(&self, name: &str) -> Option<&str> {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
     }
 
-    /// The id of its signature.
     pub fn id(&self) -> &'static str {
         self.signature.id
     }

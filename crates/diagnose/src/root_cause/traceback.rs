@@ -27,7 +27,6 @@ pub struct Raised {
     pub prefix: LogPrefix,
     /// `ValueError`, `torch.OutOfMemoryError`.
     pub name: String,
-    /// What it says.
     pub message: String,
     /// Files and functions, the outermost first.
     pub frames: Vec<String>,
@@ -95,7 +94,6 @@ impl Raised {
         self.frames.iter().rfind(own).or(self.frames.last()).map(String::as_str)
     }
 
-    /// In a sentence.
     pub fn sentence(&self) -> String {
         let message = match self.message.trim() {
             "" => String::new(),

@@ -7,7 +7,6 @@ use crate::{Diagnostic, Fix, Verdict};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page.
 pub fn report(report: &Report) -> String {
     let title = escape(report.command);
     let mut text = format!(

@@ -14,7 +14,7 @@ pub struct FixEntry {
     pub title: String,
     /// Commands to run, in order.
     pub commands: Vec<String>,
-    /// Changes to files.
+    /// Changes to files that fix it; left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditEntry>,
     /// What it does to the machine.

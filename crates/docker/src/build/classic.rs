@@ -20,7 +20,6 @@ pub(super) struct Classic {
 }
 
 impl Classic {
-    /// Takes one message.
     pub(super) fn take(&mut self, info: &BuildInfo, on: &mut dyn FnMut(Event)) {
         if let Some(text) = &info.stream {
             for line in self.open.add(text) {

@@ -28,7 +28,6 @@ use reader::{Reader, listen};
 /// The longest until an engine that takes the context no more says its first word.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Which builder is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Builder {
     /// BuildKit where the engine has it, else its own.
@@ -36,7 +35,6 @@ pub enum Builder {
     Best,
     /// BuildKit or nothing.
     BuildKit,
-    /// The classic builder.
     Classic,
 }
 
@@ -84,7 +82,6 @@ pub enum Event {
         step: usize,
         /// `[2/5] RUN apt-get update`.
         name: String,
-        /// What it is.
         kind: StepKind,
     },
     /// A line that a step printed.
@@ -96,7 +93,6 @@ pub enum Event {
     },
     /// How far a step is, in its own unit (bytes, mostly).
     Progress {
-        /// The step.
         step: usize,
         /// What is counted: `sha256:…`, `transferring context`.
         what: String,
@@ -111,7 +107,6 @@ pub enum Event {
         step: usize,
         /// Whether its result came from the cache.
         cached: bool,
-        /// How long it took.
         seconds: f64,
         /// Why it failed.
         error: Option<String>,
@@ -123,7 +118,6 @@ pub enum Event {
 pub struct Step {
     /// `[2/5] RUN apt-get update`.
     pub name: String,
-    /// What it is.
     pub kind: StepKind,
     /// How long it took; 0 for what came from the cache.
     pub seconds: f64,
@@ -138,7 +132,6 @@ pub struct Built {
     pub image: String,
     /// `BuildKit`, `classic builder`, `Podman`.
     pub builder: String,
-    /// The steps in their order.
     pub steps: Vec<Step>,
     /// How long it took from the first byte sent.
     pub seconds: f64,
@@ -149,7 +142,6 @@ pub struct Built {
 /// Why there is no image.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// A step failed.
     Step {
         /// The step's name.
         name: String,

@@ -29,7 +29,6 @@ struct Known {
 }
 
 impl Progress {
-    /// Takes one message.
     pub(super) fn take(&mut self, status: StatusResponse, on: &mut dyn FnMut(Event)) {
         for vertex in &status.vertexes {
             self.vertex(vertex, on);

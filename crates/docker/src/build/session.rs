@@ -27,6 +27,7 @@ use tonic::{Request, Response, Status};
 use crate::auth::Logins;
 use crate::error::Error;
 use crate::http;
+use facts::docker::Endpoint;
 
 /// What the engine may call, as the headers of the session name it.
 const METHODS: &[&str] = &[
@@ -44,7 +45,7 @@ pub(super) struct Session {
 impl Session {
     /// Opens the session `id` and answers on it from now on.
     pub(super) async fn open(
-        endpoint: &str,
+        endpoint: &Endpoint,
         id: &str,
         secrets: BTreeMap<String, Vec<u8>>,
         logins: Arc<Logins>,

@@ -10,7 +10,6 @@ use serde::Serialize;
 const DEFAULT_RETRIES: i64 = 3;
 
 /// What a container does, by the engine's words.
-#[expect(missing_docs, reason = "the engine's words")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Status {
     /// The engine names none.
@@ -63,7 +62,6 @@ impl std::fmt::Display for Status {
 }
 
 /// What a container's health checks say.
-#[expect(missing_docs, reason = "the engine's words")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
@@ -90,13 +88,11 @@ pub struct Found {
     pub id: String,
     /// Without the `/` that the engine puts in front.
     pub name: String,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// The id of the image that it was made from.
     pub image: String,
     /// The arguments of its entrypoint.
     pub command: Vec<String>,
-    /// Whether it runs.
     pub running: bool,
     /// What it does.
     pub status: Status,

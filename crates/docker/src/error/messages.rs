@@ -1,7 +1,6 @@
 //! What engines, registries and credential helpers say. The only file of the crate that reads their messages.
 
 /// What an engine's message names as the cause.
-#[expect(missing_docs, reason = "names, fields and messages say it")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Cause {
     /// Called off, because something else failed or ended first.

@@ -12,7 +12,6 @@ pub use messages::{Cause, EngineMessage, StepKind};
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why an operation failed.
-#[expect(missing_docs, reason = "names, fields and messages say it")]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The engine rejected a request or reported an error while it worked. `status`: the HTTP status, none
@@ -80,12 +79,10 @@ pub enum Error {
 pub struct AnswerTooLarge {
     /// Method and path: `GET /v1.41/info`.
     pub request: String,
-    /// The limit.
     pub limit_mib: u64,
 }
 
 /// What an expired deadline was for.
-#[expect(missing_docs, reason = "names, fields and messages say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Waited {
     #[error("the engine did not answer")]
@@ -106,7 +103,6 @@ pub enum Waited {
 }
 
 /// Why a registry did not accept a reader.
-#[expect(missing_docs, reason = "names, fields and messages say it")]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoginFault {
     #[error("the registry requires a login")]
@@ -125,7 +121,6 @@ pub enum LoginFault {
 }
 
 /// Why no credentials go to the token server that a registry names.
-#[expect(missing_docs, reason = "names and messages say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnsafeRealm {
     #[error("without TLS")]

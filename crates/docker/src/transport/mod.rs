@@ -4,7 +4,6 @@
 //! speaks to. It is the only place that knows of SSH and TLS. Dropping it ends the connection and removes its
 //! folder.
 
-mod address;
 pub mod ssh;
 mod tls;
 
@@ -15,11 +14,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use address::SshAddress;
+pub use facts::docker::{Endpoint, SshAddress};
 
 use diagnostic::Fix;
 use diagnostic::error::{Error, Kind};
-use facts::docker::endpoint;
+use facts::docker::{Target, TcpAddress, Tls, endpoint};
 use facts::environment;
 use facts::{Fact, IntoFact};
 use host::live::{Engines, Live};
@@ -34,8 +33,8 @@ const CONFIG_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Transport {
     /// The endpoint as it was asked for: `ssh://root@gpu1`.
-    pub endpoint: String,
-    local: String,
+    pub endpoint: Endpoint,
+    local: Endpoint,
     channel: Channel,
 }
 
@@ -62,7 +61,6 @@ pub struct ConnectError {
 
 /// Why there is no transport, without what differs from one machine to the next: a report names machines
 /// with the same cause together.
-#[expect(missing_docs, reason = "names and messages say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectCause {
     #[error("ssh: {0}")]
@@ -99,7 +97,7 @@ impl ConnectError {
     }
 
     /// The same as the program's error.
-    pub fn error(self, endpoint: &str) -> Error {
+    pub fn error(self, endpoint: &Endpoint) -> Error {
         let error =
             Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {}", self.message));
         self.fixes.iter().map(Fix::to_string).fold(error, Error::hint)
@@ -111,7 +109,7 @@ impl Transport {
     /// the one that the docker program would use. An engine over SSH or TLS has answered when this returns;
     /// others are not asked yet.
     pub fn open<'a>(
-        endpoint: &'a str,
+        endpoint: &'a Endpoint,
         certificates: Option<&'a str>,
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Transport, ConnectError>> {
@@ -126,57 +124,55 @@ impl Transport {
 
     /// Like [`Transport::open`], but whether an engine answers at the end of an SSH connection is not asked.
     pub fn connect<'a>(
-        endpoint: &'a str,
+        endpoint: &'a Endpoint,
         certificates: Option<&'a str>,
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Transport, ConnectError>> {
         Box::pin(async move {
-            let (local, channel) = match endpoint.split_once("://") {
-                Some(("unix" | "http", _)) => (endpoint.to_owned(), Channel::Direct),
-                Some((scheme @ ("tcp" | "https"), address)) => {
+            let direct = || (endpoint.clone(), Channel::Direct);
+            let (local, channel) = match endpoint.target().map_err(ConnectError::new)? {
+                Target::Unix(_) | Target::Tcp(TcpAddress { tls: Tls::Never, .. }) => direct(),
+                Target::Tcp(address) => {
                     let folder = match certificates {
                         Some(folder) => Some(folder.to_owned()),
-                        None => certificate_folder(endpoint, scheme == "https")?,
+                        None => certificate_folder(endpoint, address.tls == Tls::Always)?,
                     };
                     match folder {
-                        None => (endpoint.to_owned(), Channel::Direct),
+                        None => direct(),
                         Some(folder) => {
                             let tunnel = tls::open(address, &folder, deadline).await?;
                             (tunnel.local(), Channel::Tls(tunnel))
                         }
                     }
                 }
-                Some(("ssh", _)) => {
-                    let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
-                    let connection = ssh::open(address, deadline).await?;
+                Target::Ssh(address) => {
+                    let connection = ssh::open(address.clone(), deadline).await?;
                     (connection.local(), Channel::Ssh(connection))
                 }
-                _ => {
-                    return Err(ConnectError::new(
-                        "unsupported endpoint; expected unix://, tcp:// or ssh://",
-                    ));
-                }
             };
-            Ok(Transport { endpoint: endpoint.to_owned(), local, channel })
+            Ok(Transport { endpoint: endpoint.clone(), local, channel })
         })
     }
 
     /// Like [`Transport::connect`] for an endpoint over SSH, with a command of the caller's in the
     /// connection's own session.
     pub async fn connect_shell(
-        endpoint: &str,
+        endpoint: &Endpoint,
         remote: impl FnOnce(&SshAddress) -> String,
         deadline: Instant,
     ) -> Result<(Transport, ssh::Shell), ConnectError> {
-        let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
-        let remote = remote(&address);
-        let (connection, shell) = ssh::open_shell(address, &remote, deadline).await?;
+        let address = match endpoint.target().map_err(ConnectError::new)? {
+            Target::Ssh(address) => address,
+            _ => return Err(ConnectError::new(format!("{endpoint} is not an ssh:// endpoint"))),
+        };
+        let remote = remote(address);
+        let (connection, shell) = ssh::open_shell(address.clone(), &remote, deadline).await?;
         let local = connection.local();
-        Ok((Transport { endpoint: endpoint.to_owned(), local, channel: Channel::Ssh(connection) }, shell))
+        Ok((Transport { endpoint: endpoint.clone(), local, channel: Channel::Ssh(connection) }, shell))
     }
 
     /// The endpoint to speak to: `unix://…` or `tcp://…` without TLS.
-    pub fn local(&self) -> &str {
+    pub fn local(&self) -> &Endpoint {
         &self.local
     }
 
@@ -190,7 +186,7 @@ impl Transport {
 }
 
 /// The folder with the certificates that the docker program would use here.
-fn certificate_folder(endpoint: &str, wanted: bool) -> Result<Option<String>, ConnectError> {
+fn certificate_folder(endpoint: &Endpoint, wanted: bool) -> Result<Option<String>, ConnectError> {
     let machine = Live::new(Instant::now() + CONFIG_TIMEOUT);
     let variables = machine.environment().text().map(|text| environment::parse(&text));
     match endpoint::certificates(&machine, &variables, endpoint, wanted) {
@@ -204,21 +200,26 @@ fn certificate_folder(endpoint: &str, wanted: bool) -> Result<Option<String>, Co
 
 /// Transports that were opened for questions, each once.
 #[derive(Debug, Default)]
-pub struct Transports(Mutex<BTreeMap<String, Result<Arc<Transport>, ConnectError>>>);
+pub struct Transports(Mutex<BTreeMap<Endpoint, Result<Arc<Transport>, ConnectError>>>);
 
 impl Engines for Transports {
     /// Asks the engine at `endpoint` for `path`, over a transport where it needs one.
     fn get(&self, endpoint: &str, path: &str, deadline: Instant) -> Reading {
-        if !needs_transport(endpoint) {
-            return super::get(endpoint, path, deadline);
+        let endpoint = Endpoint::from(endpoint);
+        match endpoint.target() {
+            Ok(Target::Unix(_) | Target::Tcp(TcpAddress { tls: Tls::Never, .. })) => {
+                return super::get(&endpoint, path, deadline);
+            }
+            Ok(Target::Tcp(_) | Target::Ssh(_)) => {}
+            Err(fault) => return Reading::failed(fault.to_string()),
         }
         let transport = {
             let mut transports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            match transports.get(endpoint) {
+            match transports.get(&endpoint) {
                 Some(transport) => transport.clone(),
                 None => {
-                    let transport = open_blocking(endpoint, deadline).map(Arc::new);
-                    transports.insert(endpoint.to_owned(), transport.clone());
+                    let transport = open_blocking(&endpoint, deadline).map(Arc::new);
+                    transports.insert(endpoint, transport.clone());
                     transport
                 }
             }
@@ -230,13 +231,9 @@ impl Engines for Transports {
     }
 }
 
-fn needs_transport(endpoint: &str) -> bool {
-    ["ssh://", "tcp://", "https://"].iter().any(|scheme| endpoint.starts_with(scheme))
-}
-
 /// Opens a transport from code that is not asynchronous. What runs behind a transport needs no runtime of the
 /// caller's.
-pub fn open_blocking(endpoint: &str, deadline: Instant) -> Result<Transport, ConnectError> {
+pub fn open_blocking(endpoint: &Endpoint, deadline: Instant) -> Result<Transport, ConnectError> {
     crate::block_on(Transport::open(endpoint, None, deadline)).map_err(ConnectError::new)?
 }
 

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
-use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, UnixListener, UnixStream};
@@ -19,7 +18,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::{ConnectError, Folder};
+use crate::http;
 use diagnostic::Fix;
+use facts::docker::{Endpoint, TcpAddress};
 
 /// The longest that one later connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,8 +37,8 @@ pub(super) struct Tunnel {
 
 impl Tunnel {
     /// The endpoint to speak to.
-    pub(super) fn local(&self) -> String {
-        format!("unix://{}", self.folder.path("engine.sock"))
+    pub(super) fn local(&self) -> Endpoint {
+        Endpoint::unix(self.folder.path("engine.sock"))
     }
 }
 
@@ -53,25 +54,21 @@ struct Target {
 
 /// Connects once, asks the engine for an answer, and opens the local socket.
 pub(super) async fn open(
-    address: &str,
+    address: &TcpAddress,
     certificates: &str,
     deadline: Instant,
 ) -> Result<Tunnel, ConnectError> {
-    let address = address.trim_end_matches('/');
-    let host = match address.rsplit_once(':') {
-        Some((host, port)) if port.parse::<u16>().is_ok() => host.trim_matches(['[', ']']),
-        _ => {
-            return Err(
-                ConnectError::new(format!("{address} has no port")).fix(Fix::manual("Use tcp://HOST:2376"))
-            );
-        }
-    };
-    let name = ServerName::try_from(host.to_owned())
+    if address.port.is_none() {
+        let error = ConnectError::new(format!("{address} has no port"));
+        return Err(error.fix(Fix::manual("Use tcp://HOST:2376")));
+    }
+    let host = &address.host;
+    let name = ServerName::try_from(host.clone())
         .map_err(|_| ConnectError::new(format!("{host:?} is not a host name or address")))?;
     let (config, has_client_certificate) = certificates::config(certificates)?;
     let folder = certificates.to_owned();
     let target = Target {
-        address: address.to_owned(),
+        address: address.to_string(),
         name,
         config: Arc::new(config),
         has_client_certificate,
@@ -99,30 +96,17 @@ async fn connect(target: &Target) -> Result<TlsStream<TcpStream>, ConnectError> 
 
 async fn ping(target: &Target) -> Result<(), ConnectError> {
     let stream = connect(target).await?;
-    let failed = |error: hyper::Error| fault::http(target, &error);
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-    let request = hyper::Request::get("/_ping").header("Host", "localhost").body(Empty::<Bytes>::new());
+    let request = hyper::Request::get("/_ping").body(Empty::<Bytes>::new());
     let request = request.map_err(|error| ConnectError::new(error.to_string()))?;
-    // The sender is dropped with the answer: that ends the connection, too.
-    let answer = async move {
-        let response = sender.send_request(request).await.map_err(failed)?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES).collect().await;
-        let text =
-            body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
-        // An engine whose authorisation refuses a ping answers nevertheless: what it says later is exact.
-        if status.is_server_error() || (status.is_client_error() && !status.as_str().starts_with("403")) {
-            return Err(ConnectError::new(format!("HTTP status {status}: {}", text.trim())));
-        }
-        Ok(())
-    };
-    // What the connection itself ran into says more than "the channel is closed".
-    let (answered, ended) = tokio::join!(answer, async { connection.await.err() });
-    match (answered, ended) {
-        (Err(_), Some(error)) => Err(failed(error)),
-        (answered, _) => answered,
+    let response = http::exchange(stream, request).await.map_err(|error| fault::http(target, &error))?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES).collect().await;
+    let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
+    // An engine whose authorisation refuses a ping answers nevertheless: what it says later is exact.
+    if status.is_server_error() || (status.is_client_error() && !status.as_str().starts_with("403")) {
+        return Err(ConnectError::new(format!("HTTP status {status}: {}", text.trim())));
     }
+    Ok(())
 }
 
 fn listen(target: Target) -> Result<Tunnel, ConnectError> {

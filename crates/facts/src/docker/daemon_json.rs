@@ -28,7 +28,6 @@ pub struct DaemonJsonError {
     pub line: usize,
     /// Column, from 1.
     pub column: usize,
-    /// What is wrong.
     pub message: String,
     /// What to do, where it is certain: `Delete the comma`.
     pub fix: Option<&'static str>,

@@ -5,19 +5,19 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::address::Endpoint;
 use crate::Fact;
 use crate::IntoFact;
 use host::{Host, Stat};
 
-/// Where the engine is asked.
+/// The endpoint that the `docker` program would use, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct SelectedEndpoint {
     /// `unix:///var/run/docker.sock`.
-    pub url: String,
+    pub url: Endpoint,
     /// What selected it.
     pub from: EndpointSource,
-    /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's
-    /// loopback).
+    /// Whether envdoc, on the machine that it looks at, would reach another machine's engine there.
     pub elsewhere: bool,
 }
 
@@ -56,18 +56,16 @@ impl fmt::Display for EndpointSource {
     }
 }
 
-/// Where an engine listens if nobody says otherwise.
-pub const DEFAULT: &str = "unix:///var/run/docker.sock";
-
-impl Endpoint {
-    fn new(url: &str, from: EndpointSource) -> Endpoint {
-        Endpoint { url: url.to_owned(), from, elsewhere: elsewhere(url) }
+impl SelectedEndpoint {
+    fn new(url: impl Into<Endpoint>, from: EndpointSource) -> SelectedEndpoint {
+        let url = url.into();
+        SelectedEndpoint { elsewhere: url.is_elsewhere(), url, from }
     }
 }
 
 /// In the docker program's order: DOCKER_HOST, DOCKER_CONTEXT, `currentContext` of its configuration, the
 /// default. Where the default socket is missing and a rootless engine's is there, that one.
-pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact<Endpoint> {
+pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact<SelectedEndpoint> {
     let variables = match variables {
         Fact::Known(variables) => variables,
         Fact::Absent => &BTreeMap::new(),
@@ -75,7 +73,7 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
     };
     let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
     if let Some(url) = set("DOCKER_HOST") {
-        return Fact::Known(Endpoint::new(url, EndpointSource::DockerHost));
+        return Fact::Known(SelectedEndpoint::new(url, EndpointSource::DockerHost));
     }
     let configuration = configuration(variables);
     let (context, from) = match (set("DOCKER_CONTEXT"), &configuration) {
@@ -97,11 +95,11 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
         _ => {}
     }
     let rootless = set("XDG_RUNTIME_DIR").map(|dir| format!("{}/docker.sock", dir.trim_end_matches('/')));
-    let default = || Fact::Known(Endpoint::new(DEFAULT, EndpointSource::Default));
+    let default = || Fact::Known(SelectedEndpoint::new(Endpoint::default(), EndpointSource::Default));
     match rootless {
         Some(socket) if host.stat("/var/run/docker.sock").text() == Fact::Absent => {
             let rootless = host.stat(&socket).json::<Stat>().about(&socket);
-            let endpoint = |_| Endpoint::new(&format!("unix://{socket}"), EndpointSource::Rootless);
+            let endpoint = |_| SelectedEndpoint::new(Endpoint::unix(&socket), EndpointSource::Rootless);
             rootless.map(endpoint).or_else(default)
         }
         _ => default(),
@@ -114,7 +112,7 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
 pub fn certificates(
     host: &dyn Host,
     variables: &Fact<BTreeMap<String, String>>,
-    url: &str,
+    url: &Endpoint,
     wanted: bool,
 ) -> Fact<String> {
     let none = BTreeMap::new();
@@ -126,7 +124,7 @@ pub fn certificates(
     let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
     let configuration = configuration(variables);
     let found = find(host, &Fact::Known(variables.clone()));
-    if let (Fact::Known(Endpoint { url: of_context, from, .. }), Some(dir)) = (&found, &configuration)
+    if let (Fact::Known(SelectedEndpoint { url: of_context, from, .. }), Some(dir)) = (&found, &configuration)
         && of_context == url
         && let EndpointSource::Context(context) = from
     {
@@ -200,50 +198,19 @@ fn current_context(host: &dyn Host, dir: &str) -> Fact<String> {
 
 /// `contexts/meta/SHA256-OF-NAME/meta.json`:
 /// `{"Name":"gpu","Metadata":{},"Endpoints":{"docker":{"Host":"ssh://root@gpu","SkipTLSVerify":false}}}`.
-fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<Endpoint> {
+fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<SelectedEndpoint> {
     match context(host, dir, name) {
         Fact::Known(Context { path, meta, .. }) => {
             match meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str) {
-                Some(url) => Fact::Known(Endpoint::new(url, EndpointSource::Context(name.to_owned()))),
+                Some(url) => {
+                    Fact::Known(SelectedEndpoint::new(url, EndpointSource::Context(name.to_owned())))
+                }
                 None => Fact::unknown(format!("{path} names no Docker endpoint")),
             }
         }
         Fact::Unknown(why) => Fact::Unknown(why.about(format!("context {name} ({from})"))),
         Fact::Absent => {
             Fact::unknown(format!("the context {name} ({from}) is not among those below {dir}/contexts/meta"))
-        }
-    }
-}
-
-fn elsewhere(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    match scheme {
-        "unix" | "fd" | "npipe" => false,
-        "tcp" | "http" | "https" => {
-            let address = rest.split('/').next().unwrap_or_default();
-            let name = match address.strip_prefix('[') {
-                Some(v6) => v6.split(']').next().unwrap_or_default(),
-                None => address.rsplit_once(':').map_or(address, |(name, _)| name),
-            };
-            !(name.is_empty() || name == "localhost" || name == "::1" || name.starts_with("127."))
-        }
-        _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_machines_are_recognised() {
-        for url in ["ssh://root@gpu", "tcp://10.0.0.5:2376", "tcp://[fd00::1]:2375", "https://engine:2376"] {
-            assert!(elsewhere(url), "{url}");
-        }
-        for url in
-            [DEFAULT, "tcp://127.0.0.1:2375", "tcp://localhost:2375", "tcp://[::1]:2375", "tcp://:2375"]
-        {
-            assert!(!elsewhere(url), "{url}");
         }
     }
 }

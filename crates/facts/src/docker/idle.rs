@@ -2,7 +2,7 @@
 
 use host::{Host, Stat};
 
-use super::{Fact, endpoint};
+use super::{Endpoint, Fact};
 use crate::IntoFact;
 
 /// The reason when asking would start the engine.
@@ -18,13 +18,13 @@ pub(super) struct Idle {
 /// systemd listens on the socket in the engine's place, and starts it at the first connection.
 pub(super) fn idle(
     host: &dyn Host,
-    asked: &Fact<String>,
+    asked: &Fact<Endpoint>,
     socket: &Fact<Stat>,
     running: &Fact<Vec<String>>,
 ) -> Idle {
     let certain = |known| Idle { known, may_start: false };
-    let default =
-        asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
+    let path = asked.known().and_then(Endpoint::socket);
+    let default = path.is_some_and(|path| path == "/var/run/docker.sock" || path == "/run/docker.sock");
     match (socket, running) {
         (Fact::Known(_), Fact::Absent | Fact::Unknown(_)) if default => {}
         (Fact::Unknown(why), _) => return certain(Fact::Unknown(why.clone())),

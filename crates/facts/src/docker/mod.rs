@@ -1,5 +1,6 @@
 //! The container engine: program, endpoint, daemon, configuration.
 
+mod address;
 mod command_line;
 mod daemon_json;
 pub mod endpoint;
@@ -10,15 +11,15 @@ mod tests;
 
 use serde_json::Value;
 
-use super::Fact;
-use crate::IntoFact;
 use crate::service_path::in_service_path;
+use crate::{Fact, IntoFact};
 use catalog::Catalog;
 use host::{Host, Space, Stat};
 
+pub use address::{Endpoint, EndpointFault, SshAddress, Target, TcpAddress, Tls};
 pub use command_line::{Unit, flags};
 pub use daemon_json::{DaemonJson, DaemonJsonError};
-pub use endpoint::{Endpoint, EndpointSource};
+pub use endpoint::{EndpointSource, SelectedEndpoint};
 pub(crate) use idle::IDLE;
 use idle::{Idle, idle};
 pub use state::{ENGINE_WITH_GPUS_BY_CDI, State};
@@ -32,9 +33,9 @@ pub struct Docker {
     pub daemon_program: Fact<String>,
     /// The endpoint that the `docker` program would ask, and why it (DOCKER_HOST, the context of
     /// `~/.docker/config.json`, rootless socket, default).
-    pub endpoint: Fact<Endpoint>,
+    pub endpoint: Fact<SelectedEndpoint>,
     /// The endpoint that envdoc asked: the same, or this machine's own socket where that is elsewhere.
-    pub asked: Fact<String>,
+    pub asked: Fact<Endpoint>,
     /// That endpoint's socket file; absent when there is none, or when the endpoint is no socket.
     pub socket: Fact<Stat>,
     /// Nothing was asked because the engine does not run and the question would have made systemd start it
@@ -182,7 +183,7 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Docker {
     let daemon_program = host.program("dockerd").text().or_look(|| in_service_path(host, "dockerd"));
     let endpoint = endpoint::find(host, &variables);
     let asked = match &endpoint {
-        Fact::Known(endpoint) if endpoint.elsewhere => Fact::Known(endpoint::DEFAULT.to_owned()),
+        Fact::Known(endpoint) if endpoint.elsewhere => Fact::Known(Endpoint::default()),
         other => other.as_ref().map(|endpoint| endpoint.url.clone()),
     };
     let rootless = rootless_directories(&asked, &variables);
@@ -194,13 +195,12 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Docker {
     };
     let unit_file = command_line::unit_file(host);
     let unit = unit_file.as_ref().and_then(|path| command_line::unit(host, path));
-    let socket = asked.as_ref().and_then(|url| match url.strip_prefix("unix://") {
+    let socket = asked.as_ref().and_then(|endpoint| match endpoint.socket() {
         Some(path) => host.stat(path).json::<Stat>(),
         None => Fact::Absent,
     });
     let idle = idle(host, &asked, &socket, &command_line);
     let (info, version) = ask(host, &asked, &socket, &idle);
-    let idle = idle.known;
     let daemon_json = daemon_json::find(
         catalog,
         host,
@@ -232,7 +232,7 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Docker {
         endpoint,
         asked,
         socket,
-        idle,
+        idle: idle.known,
         info,
         version,
         daemon_json,
@@ -248,16 +248,16 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Docker {
 
 fn ask(
     host: &dyn Host,
-    asked: &Fact<String>,
+    asked: &Fact<Endpoint>,
     socket: &Fact<Stat>,
     idle: &Idle,
 ) -> (Fact<Value>, Fact<Value>) {
-    let url = match asked {
-        Fact::Known(url) => url,
+    let endpoint = match asked {
+        Fact::Known(endpoint) => endpoint,
         Fact::Absent => return (Fact::Absent, Fact::Absent),
         Fact::Unknown(why) => return (Fact::Unknown(why.clone()), Fact::Unknown(why.clone())),
     };
-    if url.starts_with("unix://") && *socket == Fact::Absent {
+    if endpoint.socket().is_some() && *socket == Fact::Absent {
         return (Fact::Absent, Fact::Absent);
     }
     match &idle.known {
@@ -267,7 +267,7 @@ fn ask(
         }
         _ => {}
     }
-    let get = |path| host.engine(url, path).json::<Value>().about(url);
+    let get = |path| host.engine(endpoint.as_str(), path).json::<Value>().about(endpoint.as_str());
     // In parallel: each takes the engine several milliseconds.
     let (info, version) = std::thread::scope(|scope| {
         let version = scope.spawn(|| get("/version"));
@@ -282,12 +282,12 @@ fn ask(
 /// Where a rootless engine of this user has its configuration and its process id, when it is the one that is
 /// asked.
 fn rootless_directories(
-    asked: &Fact<String>,
+    asked: &Fact<Endpoint>,
     variables: &Fact<std::collections::BTreeMap<String, String>>,
 ) -> Option<(String, String)> {
     let variables = variables.known()?;
     let run = variables.get("XDG_RUNTIME_DIR")?.trim_end_matches('/');
-    if *asked.known()? != format!("unix://{run}/docker.sock") {
+    if *asked.known()? != Endpoint::unix(format!("{run}/docker.sock")) {
         return None;
     }
     let config = match variables.get("XDG_CONFIG_HOME") {

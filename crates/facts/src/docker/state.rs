@@ -12,7 +12,6 @@ use host::{Missing, MissingKind};
 /// docker-v29.2.0.
 pub const ENGINE_WITH_GPUS_BY_CDI: &str = "29.2.0";
 
-/// State of the Docker engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It answered.

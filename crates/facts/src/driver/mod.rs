@@ -57,7 +57,6 @@ pub struct DriverLibrary {
     pub version: DriverVersion,
 }
 
-/// NVIDIA's device nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceNodes {
     /// Numbers N of `/dev/nvidiaN`.

@@ -148,7 +148,6 @@ pub enum Why {
     UnknownName,
     /// The DNS server answers that it cannot or will not say (SERVFAIL, REFUSED).
     NameServer,
-    /// The port is taken here.
     PortTaken,
     /// This side has no local port left for it (`ip_local_port_range`).
     NoFreePort,
@@ -164,6 +163,5 @@ pub enum Why {
     Gone,
     /// The worker said nothing in time: it hangs, or nothing gets through to it.
     Unanswered,
-    /// Anything else.
     Other,
 }

@@ -22,13 +22,11 @@ const KERNEL: Trait = Trait { name: "kernel", of: |facts| facts.system.kernel.cl
 pub const ARCHITECTURE: Trait = Trait { name: "processor", of: |facts| facts.system.architecture.clone() };
 /// How many GPUs of which model.
 pub const GPUS: Trait = Trait { name: "GPUs", of: gpus };
-/// The loaded driver.
 pub const DRIVER: Trait = Trait { name: "driver", of: driver };
 /// The CUDA toolkit that a shell finds.
 pub const CUDA: Trait = Trait { name: "CUDA toolkit", of: cuda };
 /// The NCCL library that the loader takes.
 pub const NCCL: Trait = Trait { name: "NCCL", of: nccl };
-/// The container engine.
 pub const ENGINE: Trait = Trait {
     name: "engine",
     of: |facts| {
@@ -36,7 +34,6 @@ pub const ENGINE: Trait = Trait {
         facts.docker.info_text(&["ServerVersion"]).map(|version| format!("{kind} {version}"))
     },
 };
-/// The NVIDIA Container Toolkit.
 pub const TOOLKIT: Trait = Trait { name: "container toolkit", of: |facts| facts.toolkit.version.clone() };
 const MTU: Trait = Trait { name: "MTU", of: mtu };
 const SWARM: Trait =

@@ -60,7 +60,6 @@ fn excerpt(text: &str) -> String {
     text.trim().chars().take(300).collect()
 }
 
-/// Reads the XML.
 pub(super) fn parse(xml: &str) -> Fact<Answer> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(xml, options) {

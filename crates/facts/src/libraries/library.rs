@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::Fact;
 
-/// One library file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
     /// Full path, links followed.

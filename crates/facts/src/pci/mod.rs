@@ -7,7 +7,6 @@ use super::Fact;
 use crate::IntoFact;
 use host::{Host, Reading, Stat};
 
-/// The PCI bus.
 #[derive(Debug, Clone)]
 pub struct Pci {
     /// Every device that matters here (NVIDIA's, Mellanox's, and the bridges above them), in address order:

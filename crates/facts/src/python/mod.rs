@@ -26,7 +26,6 @@ pub struct PythonEnvironment {
     pub version: Fact<String>,
     /// What made it.
     pub kind: EnvironmentKind,
-    /// How it was found.
     pub found_by: FoundBy,
     /// Directories with packages that were read, in `sys.path` order.
     pub site_packages: Vec<String>,
@@ -40,7 +39,6 @@ pub struct PythonEnvironment {
     pub torch: Fact<Torch>,
 }
 
-/// What made an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnvironmentKind {
     /// `python -m venv`, virtualenv.
@@ -49,15 +47,12 @@ pub enum EnvironmentKind {
     Conda,
     /// The package manager of the system, or the administrator.
     System,
-    /// pyenv.
     Pyenv,
     /// `uv python install`.
     Uv,
-    /// It could not be read.
     Unknown,
 }
 
-/// How an environment was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
     /// `python3` or `python` on PATH.
@@ -81,7 +76,6 @@ pub struct Package {
     pub site: String,
 }
 
-/// An installed torch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Torch {
     /// Public version without the build, `2.5.1`.

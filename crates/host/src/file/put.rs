@@ -62,7 +62,6 @@ pub fn look(path: &Path) -> Result<Existing, Error> {
 
 /// What a new file may take the place of.
 pub(super) enum Target {
-    /// Anything.
     Whatever,
     /// Nothing: there must be none.
     Nothing,

@@ -9,25 +9,27 @@ use serde::{Deserialize, Serialize};
 use super::{ReadFrom, Reference};
 use catalog::Catalog;
 use docker::image::instruction;
+use facts::docker::Endpoint;
 use resolve::outcome::Stack;
 
 /// The label in which `envdoc build` keeps the whole stack, as `envdoc resolve --format json` writes it.
 const STACK: &str = "envdoc.stack";
 
-/// What an image is.
+/// An image as an engine or a registry describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Image {
     /// The name that was asked for.
     pub name: String,
-    /// Where it was read.
+    /// Whether an engine or a registry described it.
     pub read_from: ReadFrom,
-    /// That engine's endpoint: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
-    pub engine: Option<String>,
+    /// The endpoint of that engine: `ssh://root@gpu1`; null where it was a registry.
+    #[schemars(with = "Option<String>")]
+    pub engine: Option<Endpoint>,
     /// The digest of its manifest, under which a registry has it: `sha256:…`.
     pub digest: Option<String>,
     /// The digest of its configuration, which engines call the image's id.
     pub id: Option<String>,
-    /// `linux`.
+    /// Operating system: `linux`.
     pub os: Option<String>,
     /// `x86_64`, `aarch64`, or as the image writes it.
     pub architecture: Option<String>,
@@ -35,20 +37,19 @@ pub struct Image {
     pub architectures: Vec<String>,
     /// When it was made, RFC 3339.
     pub created: Option<String>,
-    /// All layers together, in bytes: compressed where it was read from a registry, unpacked where an engine
-    /// has it.
+    /// All layers together, in bytes: compressed in a registry, unpacked in an engine.
     pub bytes: Option<u64>,
     /// What each instruction added, the first first.
     pub layers: Vec<Layer>,
-    /// Environment variables.
+    /// Environment variables that the image sets, by name.
     pub environment: BTreeMap<String, String>,
-    /// Labels.
+    /// Labels of the image, by name.
     pub labels: BTreeMap<String, String>,
     /// What it starts, before the arguments.
     pub entrypoint: Vec<String>,
     /// The arguments, or what it starts.
     pub command: Vec<String>,
-    /// The user; empty: root.
+    /// User that the container runs as: name or number, maybe with a group; empty: root.
     pub user: String,
     /// The directory in which it starts.
     pub workdir: String,
@@ -59,7 +60,7 @@ pub struct Image {
 pub struct Layer {
     /// Its size in bytes; `null` where it is not known which layer belongs to the instruction.
     pub bytes: Option<u64>,
-    /// The instruction.
+    /// The instruction as the image's history has it: `RUN apt-get update`.
     pub by: String,
 }
 
@@ -91,7 +92,6 @@ pub struct Platform {
 /// `application/vnd.oci.image.manifest.v1+json`, or Docker's equivalent.
 #[derive(Debug, Deserialize)]
 pub struct Manifest {
-    /// Its configuration.
     pub config: Blob,
     /// Its layers, the first first.
     pub layers: Vec<Blob>,

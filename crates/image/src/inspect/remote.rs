@@ -193,7 +193,6 @@ pub fn digest(query: &ImageQuery) -> Result<String, RegistryError> {
     Registry::new(query)?.wanted().map(|(_, digest)| digest)
 }
 
-/// An image of a list.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// `linux/arm64`.
@@ -261,7 +260,6 @@ fn list(entries: Vec<Value>) -> (&'static str, Vec<u8>) {
     (kind, list.to_string().into_bytes())
 }
 
-/// Reads an image's description.
 pub fn read(query: &ImageQuery) -> Result<Image, RegistryError> {
     let reference = query.reference;
     let mut registry = Registry::new(query)?;

@@ -53,7 +53,6 @@ impl Base {
 /// When nvcc is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NvccNeed {
-    /// Nothing is compiled.
     Never,
     /// While the image is built.
     Build,

@@ -65,7 +65,7 @@ pub(super) fn install(context: &PlanContext, options: &[String], packages: &[Pip
         if with_uv { uv::mounts(context) } else { [pip_cache(context), context.secret_mounts()].concat() };
     mounts.extend(context.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
     let step = Step::new(Instruction::Run { mounts, commands: vec![command] });
-    let loose = packages.iter().any(|package| !package.names_version() && !package.names_address());
+    let loose = packages.iter().any(|package| package.pinned().is_none() && !package.names_address());
     let step = match loose {
         // The rule knows pip alone.
         true if !with_uv => {

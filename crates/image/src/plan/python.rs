@@ -171,9 +171,9 @@ fn release(catalog: &'static Catalog, series: &str) -> String {
         .systems()
         .uv()
         .newest
-        .split(' ')
+        .iter()
         .find(|release| release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.')));
-    newest.unwrap_or(series).to_owned()
+    newest.map_or(series, String::as_str).to_owned()
 }
 
 /// The stage that installs Python with uv, or fetches the key of the deadsnakes PPA, if needed.

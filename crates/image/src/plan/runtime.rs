@@ -4,7 +4,6 @@ use super::super::request::ImageRequest;
 use super::PlanContext;
 use super::step::{Instruction, Step};
 
-/// Default working directory.
 const WORKDIR: &str = "/workspace";
 
 /// The environment that the base does not set.

@@ -21,7 +21,6 @@ pub const RENDERED_BY: &str = "rendered by envdoc";
 pub struct File {
     /// Its path in the build context: `Dockerfile`.
     pub path: String,
-    /// The whole content.
     pub text: String,
 }
 

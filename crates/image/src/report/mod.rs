@@ -33,7 +33,7 @@ pub struct BuildReport {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
-    /// `built`, `failed`.
+    /// `built`, or `failed` where `failure` says why.
     pub status: String,
     /// The engine: `Docker 20.10.24`.
     pub engine: String,
@@ -41,13 +41,13 @@ pub struct BuildReport {
     pub builder: Option<String>,
     /// The image; null where there is none.
     pub image: Option<ImageEntry>,
-    /// What was pushed.
+    /// Names that were pushed, with their digests; empty where none was.
     pub pushed: Vec<PushedEntry>,
-    /// Seconds of the build alone.
+    /// Seconds of the build, without verification and push; null where the build failed.
     pub build_seconds: Option<f64>,
     /// Bytes of the context that were sent.
     pub context_bytes: Option<u64>,
-    /// The steps, in order.
+    /// The steps of the build; empty where it failed.
     pub steps: Vec<StepEntry>,
     /// The versions that were resolved; null with --file.
     pub stack: Option<resolve::outcome::Stack>,
@@ -108,39 +108,39 @@ impl Serialize for Note {
     }
 }
 
-/// The image.
+/// The image that was built.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ImageEntry {
-    /// `sha256:…`.
+    /// Id of the image in the engine: `sha256:…`.
     pub id: String,
     /// The names that it was given.
     pub tags: Vec<String>,
-    /// `amd64`.
+    /// Its processor, as Docker writes it: `amd64`.
     pub architecture: Option<String>,
-    /// All layers together, in bytes.
+    /// All layers together, in bytes, as the engine reports it.
     pub bytes: u64,
     /// Layers with something in them, the biggest first.
     pub layers: Vec<Layer>,
 }
 
-/// A name that was pushed.
+/// A name under which the image was pushed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PushedEntry {
-    /// `registry.example.org/team/train:1.0`.
+    /// Name with registry and tag: `registry.example.org/team/train:1.0`.
     pub name: String,
     /// The digest that the registry gave: `sha256:…`.
     pub digest: String,
 }
 
-/// One step.
+/// A step of the build, and how long it took.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepEntry {
-    /// `[2/5] RUN apt-get update`.
+    /// Name that the builder gives it: `[2/5] RUN apt-get update`.
     pub name: String,
     /// What it is.
     #[serde(skip)]
     pub kind: StepKind,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// Whether its result came from the cache.
     pub cached: bool,
@@ -170,17 +170,17 @@ pub enum Phase {
     Push,
 }
 
-/// What went wrong.
+/// Why there is no image, or why it was not tagged or pushed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct FailureEntry {
     /// The phase that failed.
     pub phase: Phase,
-    /// The step that failed.
+    /// Name of the step that failed; null where no step did.
     pub step: Option<String>,
-    /// What it printed last.
+    /// The last lines that the failed step printed; empty where no step failed.
     pub last_lines: Vec<String>,
-    /// The words of whoever refused.
+    /// What the builder, the engine, the verification or the registry reported.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
@@ -205,7 +205,6 @@ impl FailureEntry {
     }
 }
 
-/// How progress is shown.
 pub enum Progress {
     /// Lines that stay, on standard error.
     Lines(lines::Lines),
@@ -216,7 +215,6 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Shows one event.
     pub fn event(&mut self, event: &Event) {
         match self {
             Progress::Lines(lines) => lines.event(event),

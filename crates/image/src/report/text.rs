@@ -162,7 +162,6 @@ fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
     }
 }
 
-/// A line that fits.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

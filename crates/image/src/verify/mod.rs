@@ -60,18 +60,18 @@ pub struct Expectations {
     pub environment: BTreeMap<String, String>,
 }
 
-/// Result of a verification.
+/// What envdoc checked inside the image, and the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct Verification {
-    /// The worst of the items.
+    /// The worst status of the items: `passed`, `skipped`, `unknown` or `failed`.
     #[serde(with = "StatusWord")]
     pub status: Status,
-    /// Summary.
+    /// The result in a sentence; the reason where the image was not verified.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// Each checked expectation.
+    /// What was expected of the image, one item each.
     pub items: Vec<Item>,
 }
 
@@ -91,9 +91,9 @@ impl Verification {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct Item {
-    /// `torch`, `import deepspeed`.
+    /// What was checked: `torch`, `import deepspeed`.
     pub what: String,
-    /// Result.
+    /// `passed`, `failed`, `unknown` or `skipped`.
     #[serde(with = "StatusWord")]
     pub status: Status,
     /// What was found, and what was expected.

@@ -36,9 +36,9 @@ pub struct CheckReport {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct CheckEntry {
-    /// Id of the check.
+    /// Id of the check: `envdoc explain ID`.
     pub check: String,
-    /// Id of its group.
+    /// Id of its group, which `--only` and `--skip` take: `gpu`, `docker`.
     pub group: String,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: String,

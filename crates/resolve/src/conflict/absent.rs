@@ -185,16 +185,16 @@ fn python(universe: &Universe, requirement: &Versions) -> Option<String> {
 }
 
 fn package(universe: &Universe, name: &str, requirement: &Versions) -> Option<String> {
-    let partner = |row: &'static torch::Release| match name {
-        "torchvision" => row.torchvision.as_deref(),
-        "torchaudio" => row.torchaudio.as_deref(),
-        _ => None,
-    };
-    let (name, partners) = match Partner::of_package(name) {
-        Some(Partner::Nccl) => {
-            ("NCCL", versions(universe.catalog.nccl().all().iter().map(|row| row.version.as_str())))
-        }
-        _ => (name, versions(universe.catalog.torch().all().iter().filter_map(partner))),
+    let torch = universe.catalog.torch().all().iter();
+    let of_torch =
+        |version: fn(&'static torch::Release) -> Option<&'static str>| versions(torch.filter_map(version));
+    let partner = Partner::of_package(name);
+    let name = partner.map_or(name, |partner| partner.name());
+    let partners = match partner {
+        Some(Partner::Torchvision) => of_torch(|row| row.torchvision.as_deref()),
+        Some(Partner::Torchaudio) => of_torch(|row| row.torchaudio.as_deref()),
+        Some(Partner::Nccl) => versions(universe.catalog.nccl().all().iter().map(|row| row.version.as_str())),
+        Some(Partner::Triton) | None => Vec::new(),
     };
     if !partners.is_empty() {
         let checked = universe.catalog.torch().all().last().map_or("", |row| &row.checked);

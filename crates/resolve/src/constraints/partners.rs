@@ -6,7 +6,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Versions;
 use crate::universe::{Build, Python};
-use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Partner, Refusal};
+use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Partner, Refusal, nccl_wheel};
 
 pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "partner-asked-for",
@@ -19,14 +19,13 @@ pub(crate) const CONSTRAINT: Constraint = Constraint {
 fn judge(criteria: &Criteria, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
     for (&name, requirements) in &criteria.packages {
+        let Some(partner) = Partner::of_package(name) else { continue };
+        // Without a version, most of them are in every build for a GPU that is not an image's.
+        let may_lack = partner == Partner::Torchaudio || nccl_wheel(name).is_some();
         for &requirement in requirements {
-            if !requirement.specifiers.is_empty()
-                || build.image.is_some()
-                || build.is_cpu()
-                || name == "torchaudio"
-                || name.starts_with("nvidia-nccl-")
-            {
-                all = all.and(judge_partner(criteria, name, requirement, build));
+            let any = requirement.specifiers.is_empty();
+            if !any || build.image.is_some() || build.is_cpu() || may_lack {
+                all = all.and(judge_partner(criteria, partner, name, requirement, build));
             }
         }
     }
@@ -39,29 +38,38 @@ pub(crate) fn of(partner: Partner, criteria: &Criteria, build: &Build) -> Judgem
     for (&requested, requirements) in &criteria.packages {
         let same = Partner::of_package(requested) == Some(partner);
         for &requirement in requirements.iter().filter(|_| same) {
-            all = all.and(judge_partner(criteria, requested, requirement, build));
+            all = all.and(judge_partner(criteria, partner, requested, requirement, build));
         }
     }
     all
 }
 
-fn judge_partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Build) -> Judgement {
-    match name {
-        "torchvision" => pinned(Partner::Torchvision, requirement, build.torchvision.as_ref()),
-        "torchaudio" => torchaudio(requirement, build),
-        "nccl" => nccl(criteria, requirement, build),
-        "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
-            let Some(cuda) = build.cuda() else { return no_nccl() };
-            if name.ends_with(&cuda.major().to_string()) {
-                if requirement.specifiers.is_empty() {
-                    return Judgement::Holds;
+/// `package` is the name by which the partner was requested.
+fn judge_partner(
+    criteria: &Criteria,
+    partner: Partner,
+    package: &str,
+    requirement: &Versions,
+    build: &Build,
+) -> Judgement {
+    match partner {
+        Partner::Torchvision => pinned(partner, requirement, build.torchvision.as_ref()),
+        Partner::Torchaudio => torchaudio(requirement, build),
+        Partner::Triton => triton(criteria, requirement, build),
+        Partner::Nccl => match nccl_wheel(package) {
+            None => nccl(criteria, requirement, build),
+            Some(of_wheel) => {
+                let Some(cuda) = build.cuda() else { return no_nccl() };
+                if of_wheel != cuda.major() {
+                    let package = package.to_owned();
+                    return Judgement::Fails(Refusal::Build(BuildRefusal::NcclForOtherCuda { package }));
                 }
-                return nccl(criteria, requirement, build);
+                match requirement.specifiers.is_empty() {
+                    true => Judgement::Holds,
+                    false => nccl(criteria, requirement, build),
+                }
             }
-            Judgement::Fails(Refusal::Build(BuildRefusal::NcclForOtherCuda { package: name.to_owned() }))
-        }
-        "triton" => triton(criteria, requirement, build),
-        _ => Judgement::Holds,
+        },
     }
 }
 

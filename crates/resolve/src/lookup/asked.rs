@@ -47,11 +47,18 @@ impl Together {
     }
 }
 
+/// The name of a part and, where one is asked about, its version.
+type Part<'t> = (&'t str, Option<&'t str>);
+
 /// Answers a question such as `torch==2.6.0`, `torch=2.6.0` (conda's way to write it) or `numpy`.
 pub fn asked(universe: &Universe, request: &Request, subject: &str) -> Result<Answer, NotInCatalog> {
-    let subject = match subject.split_once('=') {
-        Some((name, version)) => format!("{name}=={}", version.trim_start_matches('=')),
-        None => subject.to_owned(),
+    let part = match subject.split_once('=') {
+        Some((name, version)) => (name, Some(version.trim_start_matches('='))),
+        None => (subject, None),
+    };
+    let subject = match part {
+        (name, Some(version)) => format!("{name}=={version}"),
+        (name, None) => name.to_owned(),
     };
     let Some(explanation) = explain(universe, &subject) else {
         let nearest = nearest(&subject, names(universe));
@@ -59,13 +66,13 @@ pub fn asked(universe: &Universe, request: &Request, subject: &str) -> Result<An
     };
     let together = match request.requirements.is_empty() {
         true => None,
-        false => together(universe, request, &subject),
+        false => together(universe, request, part, &subject),
     };
     Ok(Answer { explanation, together })
 }
 
-fn together(universe: &Universe, request: &Request, subject: &str) -> Option<Together> {
-    let own = parse::requirements(universe, &options(subject)).ok()?.requirements;
+fn together(universe: &Universe, request: &Request, part: Part<'_>, subject: &str) -> Option<Together> {
+    let own = parse::requirements(universe, &options(part, subject)).ok()?.requirements;
     // Of what the catalog does not have as a package nothing is known.
     if own.iter().any(|one| matches!(one.kind, RequirementKind::Unchecked(_))) {
         return None;
@@ -84,12 +91,12 @@ fn together(universe: &Universe, request: &Request, subject: &str) -> Option<Tog
     Some(Together { requirements, outcome, why })
 }
 
-fn options(subject: &str) -> StackOptions {
-    let (name, version) = subject.split_once("==").unwrap_or((subject, ""));
+fn options((name, version): Part<'_>, subject: &str) -> StackOptions {
+    let version = || Some(version.unwrap_or_default().to_owned());
     match name {
-        "cuda" => StackOptions { cuda: Some(version.into()), ..StackOptions::default() },
-        "python" => StackOptions { python: Some(version.into()), ..StackOptions::default() },
-        "torch" => StackOptions { torch: Some(version.into()), ..StackOptions::default() },
+        "cuda" => StackOptions { cuda: version(), ..StackOptions::default() },
+        "python" => StackOptions { python: version(), ..StackOptions::default() },
+        "torch" => StackOptions { torch: version(), ..StackOptions::default() },
         _ => StackOptions { with: vec![subject.to_owned()], ..StackOptions::default() },
     }
 }

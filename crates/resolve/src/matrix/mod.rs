@@ -27,7 +27,6 @@ pub struct Matrix {
 pub struct Row {
     /// `2.5.1`.
     pub torch: String,
-    /// The day of its release.
     pub released: String,
     /// `3.9-3.13`; `?` where it is not known.
     pub pythons: String,

@@ -25,7 +25,7 @@ pub struct ResolveReport {
     pub requirements: Vec<String>,
     /// The stack; null: there is none, see `conflict`.
     pub stack: Option<Stack>,
-    /// The reason of each choice.
+    /// Each choice of the stack with its reason, in the order of the choices; empty without a stack.
     #[serde(rename = "because")]
     pub decisions: Vec<Decision>,
     /// The newest alternatives that were refused.
@@ -53,7 +53,7 @@ pub struct ConflictEntry {
     #[serde(flatten, with = "requirement_keys")]
     #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
-    /// Why they cannot.
+    /// The constraints that keep these requirements apart, with a sentence each.
     pub reasons: Vec<Reason>,
     /// Whether a stack may exist all the same: what was asked for is older or newer than the catalog.
     pub undecided: bool,

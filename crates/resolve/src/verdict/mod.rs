@@ -10,7 +10,7 @@ mod refusal;
 mod refusal_parts;
 
 pub(crate) use gap::{BaseGap, BuildGap, Gap, PackageGap};
-pub(crate) use partner::Partner;
+pub(crate) use partner::{Partner, nccl_wheel};
 pub(crate) use refusal::{
     BaseRefusal, BuildRefusal, CompilerRefusal, Forward, PackageRefusal, Party, PythonRefusal, Refusal,
     Wheels,

@@ -18,7 +18,7 @@ impl Partner {
             "torchvision" => Some(Partner::Torchvision),
             "torchaudio" => Some(Partner::Torchaudio),
             "triton" => Some(Partner::Triton),
-            name if name == "nccl" || name.starts_with("nvidia-nccl-") => Some(Partner::Nccl),
+            name if name == "nccl" || nccl_wheel(name).is_some() => Some(Partner::Nccl),
             _ => None,
         }
     }
@@ -32,6 +32,11 @@ impl Partner {
             Partner::Nccl => "NCCL",
         }
     }
+}
+
+/// The major CUDA version in the name of a wheel of NCCL: 12 for `nvidia-nccl-cu12`.
+pub(crate) fn nccl_wheel(package: &str) -> Option<u32> {
+    package.strip_prefix("nvidia-nccl-cu")?.parse().ok()
 }
 
 impl fmt::Display for Partner {

@@ -25,7 +25,6 @@ pub enum Component {
     Cuda,
     /// NCCL and its network plugins.
     Nccl,
-    /// PyTorch.
     Torch,
     /// DeepSpeed and its launcher.
     Deepspeed,
@@ -114,7 +113,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// In words.
     pub fn describe(self) -> &'static str {
         match self {
             Role::Root => "a root cause",
@@ -135,7 +133,6 @@ pub enum Verified {
 }
 
 impl Verified {
-    /// In words.
     pub fn describe(self) -> &'static str {
         match self {
             Verified::SourceCode => "the program's source",
@@ -172,11 +169,9 @@ pub struct Cause<Text = &'static str> {
 pub struct Signature<Text = &'static str> {
     /// Its id, which is the name of its file.
     pub id: Text,
-    /// Whose failure it is.
     pub component: Component,
     /// What it is in the timeline of a failure.
     pub role: Role,
-    /// How bad it is.
     pub severity: Severity,
     /// What its lines report about the job.
     #[serde(default)]
@@ -214,7 +209,6 @@ pub struct Signature<Text = &'static str> {
     pub captures: Vec<Text>,
     /// One sentence with the groups in braces; a part in brackets is left out where its groups are missing.
     pub message: Text,
-    /// What it means.
     pub meaning: Text,
     /// Whether its line says little without its neighbours.
     #[serde(default)]
@@ -234,7 +228,6 @@ pub struct Signature<Text = &'static str> {
     pub matches: Vec<Text>,
     /// Lines that look alike and do not match.
     pub not_matches: Vec<Text>,
-    /// Where this was read.
     pub source: Text,
     /// How it is known that programs really say this.
     pub verified: Verified,

@@ -57,7 +57,6 @@ impl Stopped {
         format!("(pid {} in the container) is stopped by {by}", self.process)
     }
 
-    /// The command that continues it.
     pub(super) fn fix(self, node: &str) -> Fix {
         Fix::run("Continue it:", format!("envdoc cluster exec {node} -- kill -CONT {}", self.process))
     }

@@ -12,7 +12,6 @@ pub struct Group {
     pub file: String,
     /// Where the limit is: `cpu.max`, on cgroup v1 `cpu.cfs_quota_us`.
     pub limit_file: String,
-    /// The limit.
     pub limit: Limit,
     /// Length of a period of the limit, in seconds.
     pub period: f64,
@@ -31,9 +30,7 @@ pub struct Group {
 pub enum Limit {
     /// So many processors, `docker run --cpus`.
     Cpus(f64),
-    /// There is none.
     Unlimited,
-    /// It could not be read.
     Unknown,
 }
 

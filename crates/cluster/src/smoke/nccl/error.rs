@@ -72,7 +72,6 @@ pub enum Error {
     NoDevice {
         /// The number asked for, from 0.
         device: usize,
-        /// How many there are.
         count: usize,
     },
     /// A task came before the one that opens the library.
@@ -171,7 +170,6 @@ pub enum PythonError {
     TimedOut {
         /// `python3`.
         program: &'static str,
-        /// The deadline.
         limit: Duration,
     },
 }

@@ -31,7 +31,6 @@ const CUDA_ERROR_NO_DEVICE: i32 = 100;
 /// What a configuration begins with (NCCL_API_MAGIC in nccl.h).
 const MAGIC: u32 = 0xcafe_beef;
 
-/// A unique id.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Id(pub [u8; ID]);
@@ -86,7 +85,6 @@ fn symbol<T: Copy>(library: &Library, name: &CStr) -> Result<T, Error> {
 }
 
 impl Nccl {
-    /// Opens it.
     pub fn open(path: &Path) -> Result<Nccl, Error> {
         // SAFETY: it is the library that torch would load; what it does when it is loaded it would do there
         // too.
@@ -115,7 +113,6 @@ impl Nccl {
         }
     }
 
-    /// A new unique id.
     pub fn unique_id(&self) -> Result<Id, Error> {
         let mut id = Id([0; ID]);
         // SAFETY: it writes 128 bytes.

@@ -24,7 +24,6 @@ pub enum Site<'s> {
     Local,
     /// In containers that run already.
     Cluster {
-        /// The containers.
         containers: &'s [ContainerProbe<'s>],
         /// What was brought into them.
         bundle: &'s Bundle,
@@ -33,7 +32,6 @@ pub enum Site<'s> {
 
 /// The process of a rank.
 pub struct Rank {
-    /// Its node.
     pub node: String,
     /// Which of the node's GPUs it has.
     pub device: usize,

@@ -36,7 +36,6 @@ fn rounds(world: usize) -> Vec<Vec<(usize, usize)>> {
         .collect()
 }
 
-/// Plays all rounds.
 pub(super) async fn tournament(endpoints: &[Endpoint], options: &Options) -> Vec<Pair> {
     let mut pairs = Vec::new();
     // Who does not answer once is not asked in every round.

@@ -15,7 +15,6 @@ const NAME_COLUMNS: usize = 16;
 /// Columns after them: seconds, and what is done.
 const DETAIL_COLUMNS: usize = 36;
 
-/// Where it is shown.
 pub struct Live {
     nodes: Vec<String>,
     /// Columns of a cell; 1 where there is no room for the nodes' names.
@@ -25,7 +24,6 @@ pub struct Live {
     rows: RefCell<Vec<Row>>,
 }
 
-/// A phase.
 struct Row {
     name: String,
     message: String,
@@ -62,7 +60,6 @@ impl Live {
         live
     }
 
-    /// Something was reported.
     pub fn step(&self, step: Event<'_>) {
         let mut rows = self.rows.borrow_mut();
         match step {

@@ -78,7 +78,7 @@ pub struct SmokeReport {
     /// Known causes in the output of the failed phase, as `envdoc diagnose` reports them; the first is the
     /// root cause.
     pub causes: Vec<CauseEntry>,
-    /// What else should be known.
+    /// Remarks that do not decide the verdict, a sentence each.
     pub remarks: Vec<String>,
     /// What to do, the best first.
     #[serde(flatten, with = "fix_keys")]
@@ -97,7 +97,7 @@ pub struct NcclEntry {
     pub log: NcclLogEntry,
 }
 
-/// What NCCL's own log tells.
+/// What NCCL's own log (NCCL_DEBUG=INFO) tells, of all ranks together.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NcclLogEntry {
     /// The networks that were chosen: `IB`, `Socket`, `AWS Libfabric`.
@@ -108,26 +108,26 @@ pub struct NcclLogEntry {
     pub connections: BTreeMap<String, usize>,
     /// Whether NVLink SHARP (NVLS) is used.
     pub nvls: bool,
-    /// How many rings there are.
+    /// Rings of the largest communicator.
     pub rings: usize,
     /// In which orders they go through the ranks, each once.
     pub ring_orders: Vec<String>,
     /// What lies between the GPUs of a node, in NCCL's words: `NVL`, `PHB`, `SYS`.
     pub gpu_paths: Vec<String>,
-    /// What it warns of.
+    /// Its lines of level WARN, each once.
     pub warnings: Vec<String>,
 }
 
-/// A rank on a GPU.
+/// One rank of NCCL with its GPU and libraries.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NcclRankEntry {
-    /// Its node.
+    /// Name of the node that it ran on.
     pub node: String,
     /// Which of the GPUs that the node's container sees, from 0.
     pub device: usize,
-    /// `NVIDIA H100 80GB HBM3`.
+    /// Name of the GPU: `NVIDIA H100 80GB HBM3`.
     pub gpu: String,
-    /// `9.0`.
+    /// Compute capability of the GPU: `9.0`.
     pub compute_capability: String,
     /// Version of the kernel module; null where /proc does not tell.
     pub driver: Option<String>,
@@ -135,21 +135,21 @@ pub struct NcclRankEntry {
     pub cuda: String,
     /// Bytes of the GPU's memory that were free.
     pub free_bytes: usize,
-    /// The libnccl that was loaded.
+    /// Path of the libnccl that was loaded.
     pub library: String,
-    /// Why it was that one.
+    /// Why it was that one: `set in LD_PRELOAD`, `system library`.
     pub library_from: String,
     /// Its version, by its own word.
     pub nccl: String,
 }
 
-/// A pair of ranks.
+/// What two ranks carried while all others rested.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct PairEntry {
-    /// The one.
+    /// The first rank, as `ranks` names it.
     pub from: String,
-    /// The other.
+    /// The second rank, as `ranks` names it.
     pub to: String,
     /// What was carried from the one to the other, in GB/s; null where nothing was.
     pub there_gbps: Option<f64>,
@@ -157,24 +157,24 @@ pub struct PairEntry {
     pub back_gbps: Option<f64>,
     /// The time of an all-reduce of 8 bytes between them.
     pub seconds: Option<f64>,
-    /// Why nothing was carried.
+    /// Why nothing was carried; null where something was.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "Option<String>")]
     pub message: Option<String>,
 }
 
-/// A connection between two ranks.
+/// How long one rank took to connect to another.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConnectEntry {
-    /// Who connected.
+    /// The rank that connected, as `ranks` names it.
     pub from: String,
-    /// To whom.
+    /// The rank that listened, as `ranks` names it.
     pub to: String,
     /// How long it took, in milliseconds.
     pub milliseconds: f64,
 }
 
-/// A phase of the test.
+/// How one phase of the test ended, on one node or on all.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct PhaseEntry {
@@ -186,24 +186,24 @@ pub struct PhaseEntry {
     pub node: Option<String>,
     /// `passed`, `failed`, `skipped`, or `unknown` where it ended without an answer.
     pub status: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What was seen.
+    /// What was measured or tried, and for a failure what went wrong.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
 }
 
-/// One size.
+/// All-reduces of one size.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ResultEntry {
-    /// Bytes that were reduced.
+    /// Bytes that each rank contributed to one all-reduce.
     pub bytes: usize,
     /// Median of the rounds, each as long as its slowest rank.
     pub seconds: f64,
-    /// Algorithm bandwidth: bytes over time.
+    /// Algorithm bandwidth in GB/s: `bytes` by `seconds`.
     pub algbw_gbps: f64,
-    /// Bus bandwidth: algorithm bandwidth times 2(n-1)/n.
+    /// Bus bandwidth in GB/s: algorithm bandwidth times 2(n-1)/n for n ranks.
     pub busbw_gbps: f64,
     /// Whether every element on every rank was the sum of all ranks.
     pub correct: bool,
@@ -212,15 +212,15 @@ pub struct ResultEntry {
 /// What a bandwidth is held against.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExpectedEntry {
-    /// Bus bandwidth.
+    /// Bus bandwidth in GB/s that is expected of the largest size.
     pub busbw_gbps: f64,
     /// The part of it below which the verdict is `slow`.
     pub tolerance: f64,
-    /// Where the number is from.
+    /// Where the number comes from, in words: `the raw rate of the same sockets while all ranks send and
+    /// receive`.
     pub from: String,
 }
 
-/// The report for machines.
 pub fn json(outcome: &Outcome) -> SmokeReport {
     SmokeReport {
         schema: SCHEMA,

@@ -12,9 +12,9 @@ pub struct PacketsEntry {
     pub from: String,
     /// The node that counted them.
     pub to: String,
-    /// How many were sent.
+    /// Datagrams that the kernel of the sending node took.
     pub sent: u32,
-    /// How many arrived.
+    /// Different datagrams that arrived; the rest was lost.
     pub arrived: u32,
     /// How many arrived a second time.
     pub duplicates: u32,

@@ -13,7 +13,6 @@ use diagnostic::terminal::colour;
 /// Rows of the table of bandwidths unless all are asked for.
 const TABLE_ROWS: usize = 8;
 
-/// Writes it.
 pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     let mut text = String::new();
     let world = outcome.ranks.len();

@@ -19,7 +19,6 @@ pub(super) struct RankedCause {
     /// The id; `xid-79` where the signature has many.
     id: String,
     signature: &'static Signature,
-    /// In a sentence.
     message: String,
     meaning: Option<String>,
     confidence: Confidence,
@@ -122,13 +121,11 @@ pub(super) fn causes(analysis: &Analysis<'_>) -> Vec<RankedCause> {
 /// The weight of a cause; the greatest is the root cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// The launcher was stopped.
     Stopped,
     /// One rank stood still or was elsewhere.
     Stalled,
     /// A peer is gone.
     Lost,
-    /// A process was ended.
     Signal,
     /// The program raised an exception of its own.
     Program,

@@ -200,7 +200,6 @@ pub(super) fn flooded(address: &SshAddress, output: Output, limit: u64) -> Conne
 }
 
 /// What [`PROBE`] found about a socket, on the other side.
-#[expect(missing_docs, reason = "names and messages say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SocketState {
     #[error("its socket does not exist")]

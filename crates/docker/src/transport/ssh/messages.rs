@@ -1,7 +1,6 @@
 //! What OpenSSH's client prints. The only file that reads its messages.
 
 /// Why ssh ended, as its messages name it, without what differs between machines.
-#[expect(missing_docs, reason = "names and messages say it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("the host key has changed")]

@@ -26,6 +26,7 @@ pub use shell::{Shell, open_shell};
 use super::{ConnectCause, ConnectError, Folder, SshAddress};
 use diagnostic::Fix;
 use diagnostic::shell::quoted;
+use facts::docker::Endpoint;
 use host::{Reading, process};
 
 /// Names a configuration for ssh in place of ~/.ssh/config, as `ssh -F` does.
@@ -204,8 +205,8 @@ fn log(folder: &Folder) -> String {
 
 impl Connection {
     /// The endpoint to speak to.
-    pub fn local(&self) -> String {
-        format!("unix://{}", self.folder.path("engine.sock"))
+    pub fn local(&self) -> Endpoint {
+        Endpoint::unix(self.folder.path("engine.sock"))
     }
 
     /// A command line for the other side's shell, over the same connection, ready to be started. Quote what

@@ -14,7 +14,6 @@ use super::{ConnectError, Connection, OUTPUT_LIMIT_BYTES, Output, fault};
 pub struct Ran {
     /// Its exit status; 128 and more where a signal ended it.
     pub status: i32,
-    /// What it printed.
     pub stdout: Vec<u8>,
     /// What it printed on standard error.
     pub stderr: String,

@@ -24,7 +24,7 @@ pub const SCHEMA: u32 = 2;
 
 /// The answers about one machine.
 pub struct Machine {
-    /// What it is called.
+    /// `this machine`, or the name of the snapshot's file.
     pub name: String,
     /// The answers.
     pub judged: Vec<Judged>,
@@ -49,10 +49,10 @@ pub struct Report<'i> {
     pub machines: Vec<MachineEntry>,
 }
 
-/// Something in an image.
+/// A program or library that the image says it contains.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Content {
-    /// `torch`, `CUDA`, `NCCL`.
+    /// Its name: `torch`, `CUDA`, `NCCL`.
     pub what: &'static str,
     /// Its version, as written there.
     pub version: String,
@@ -60,12 +60,12 @@ pub struct Content {
     pub said_by: &'static str,
 }
 
-/// One machine.
+/// The answers about one machine that may run the image.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MachineEntry {
-    /// What it is called.
+    /// `this machine`, or the name of the snapshot's file.
     pub name: String,
-    /// One entry a question.
+    /// One answer for each question, in a fixed order.
     pub results: Vec<Entry>,
 }
 
@@ -81,7 +81,7 @@ pub struct Entry {
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// What a finding rests on.
+    /// The readings that a finding rests on.
     pub evidence: Vec<String>,
     /// What to do about a finding, the best first.
     pub fixes: Vec<FixEntry>,

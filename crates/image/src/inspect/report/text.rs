@@ -17,7 +17,7 @@ pub fn text(catalog: &'static Catalog, image: &Image, machines: &[Machine], layo
     let bold = Style::new().bold();
     let _ = writeln!(text, "{bold}{}{bold:#}", visible::line(&image.name));
     let wherefrom = match (image.read_from, &image.engine) {
-        (ReadFrom::Engine, Some(engine)) if !engine.starts_with("unix://") => format!(
+        (ReadFrom::Engine, Some(engine)) if engine.socket().is_none() => format!(
             "from the Docker Engine at \
              {engine}"
         ),

@@ -1,8 +1,9 @@
 use super::super::messages::FAULTS;
 use super::*;
+use facts::docker::Endpoint;
 
 fn address() -> SshAddress {
-    SshAddress::parse("ssh://root@127.0.0.1:2201").unwrap()
+    Endpoint::from("ssh://root@127.0.0.1:2201").ssh().unwrap().clone()
 }
 
 #[test]
