@@ -35,6 +35,14 @@ pub(super) fn unrepeated(outcome: &Outcome) -> Vec<String> {
             "packets were retransmitted at full rate",
         ),
     ];
+    // The path was measured in every round, the all-reduce in none.
+    let too_long = repeated.ring.is_empty() && repeated.path.len() >= ROUNDS_MIN;
     let few = few.into_iter().filter(|(still, rounds, _)| *still && *rounds < ROUNDS_MIN);
-    few.map(|(_, rounds, what)| format!("{what}, and only {rounds} rounds could be repeated")).collect()
+    few.map(|(_, rounds, what)| match rounds {
+        0 if too_long => {
+            format!("{what}, and {} would take too long here to measure it again", size(SHOWN_FROM_BYTES))
+        }
+        _ => format!("{what}, and only {rounds} rounds could be repeated"),
+    })
+    .collect()
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::PhaseRunner;
 use crate::smoke::bandwidth::{bus, median, size};
+use crate::smoke::criteria::SHOWN_FROM_BYTES;
 use crate::smoke::outcome::{Measured, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::rank_task::{Answer, Task};
@@ -23,7 +24,7 @@ impl PhaseRunner<'_> {
     /// Bandwidth over size.
     pub(super) async fn sweep(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        let mut last = (0_usize, 0.0);
+        let mut last = self.before_first();
         for bytes in &self.options.sizes {
             self.progress.phase(PhaseId::Bandwidth, &format!("bandwidth of {}", size(*bytes)));
             let guess = guess(last, *bytes);
@@ -46,6 +47,16 @@ impl PhaseRunner<'_> {
             None => "no size was requested".into(),
         };
         self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &message)
+    }
+
+    /// What the first size is estimated from: where it is large, what the path carries. Small data is a matter
+    /// of latency.
+    fn before_first(&self) -> (usize, f64) {
+        let large = self.options.sizes.first().filter(|bytes| **bytes >= SHOWN_FROM_BYTES);
+        match large.zip(self.outcome.expected.as_ref()) {
+            Some((bytes, path)) => (*bytes, bus(*bytes, 1.0, self.endpoints.len()) / path.bus),
+            None => (0, 0.0),
+        }
     }
 
     /// Why a size would take too long.
