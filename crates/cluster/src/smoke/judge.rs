@@ -23,8 +23,11 @@ const BUSY_PART: f64 = 0.8;
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
     let (mut reasons, mut unknown, mut fixes) = (Vec::new(), unrepeated(outcome), Vec::new());
-    unknown.extend(unmeasured(outcome));
-    let too_slow = !unknown.is_empty();
+    let mut unmeasured_fixes: Vec<Fix> = (!unknown.is_empty()).then(less_load).into_iter().collect();
+    if let Some((message, fix)) = unmeasured(outcome) {
+        unknown.push(message);
+        unmeasured_fixes.push(fix);
+    }
     let limits = throttled::judge(outcome);
     let found = found(outcome, !limits.is_empty());
     for (message, fix) in limits {
@@ -48,7 +51,7 @@ pub fn judge(outcome: &mut Outcome) {
         };
         fixes.extend(fix);
     }
-    fixes.extend(too_slow.then(less_load));
+    fixes.extend(unmeasured_fixes);
     let speed = speed(outcome);
     (outcome.verdict, outcome.message) = match (reasons.is_empty(), unknown.is_empty()) {
         (true, true) => (Verdict::Ok, format!("every element correct; {speed}")),
@@ -381,6 +384,13 @@ mod tests {
             assert_eq!(verdict.exit_code(), 3);
             assert_eq!(fixes, [less_load()], "{reason}");
         }
+        // Nothing was measured but 8 bytes: a path alone does not make a run ok.
+        let mut outcome = healthy();
+        outcome.network.skipped_from = Some(256 << 20);
+        outcome.results[0].bytes = 8;
+        judge(&mut outcome);
+        assert_eq!(outcome.verdict, Verdict::Unknown, "{}", outcome.message);
+        assert!(outcome.fixes[0].title.contains("`--sizes 8-16M`"), "{:?}", outcome.fixes);
         // A size above those that are judged may be left out.
         assert_eq!(judged(|outcome| outcome.network.skipped_from = Some(32 << 20)).0, Verdict::Ok);
     }
