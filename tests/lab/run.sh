@@ -236,7 +236,7 @@ fi
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
-    LAB_OLD="$repository/target/lab/base-old.tar" LAB_PODMAN="$repository/target/lab/base-podman-trixie.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_KEPT="$repository/target/lab" \
+    LAB_OLD="$repository/target/lab/base-old.tar" LAB_PODMAN="$repository/target/lab/base-podman-trixie.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_RUNS="${ENVDOC_LAB_RUNS:-}" LAB_KEPT="$repository/target/lab" \
     LAB_ENVDOC="$envdoc" LAB_LEFT="${ENVDOC_LAB_LEFT:-}" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" \
     LAB_CLAIMS="${ENVDOC_LAB_CLAIMS:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!

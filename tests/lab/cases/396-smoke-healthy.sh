@@ -1,18 +1,23 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# How often the smoke test calls a healthy run with the default sizes slow, half of the runs next to a busy loop for each CPU
+# How often the smoke test calls a healthy run slow, on one machine and on two hosts, with and without a busy loop for each CPU
 # needs: fleet
-# measurement: named only: ENVDOC_LAB_TURNS=25 tests/lab/run.sh 396-; each of the four kinds of run that many times
+# measurement: named only: ENVDOC_LAB_TURNS=25 tests/lab/run.sh 396-; each of the four kinds of run with the default sizes that many times.
+#     ENVDOC_LAB_RUNS='hosts:loaded=100 local:plain=30 local:plain:256M=30' tests/lab/run.sh 396-: these kinds, so many times each
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # Several labs may measure at once.
 ROWS=$(mktemp "$LAB_KEPT/smoke-healthy.XXXXXX.tsv")
-# row KIND LOAD: the verdict of the last run, its seconds, the load average of the last minute, and its words.
+[ -n "$LAB_RUNS" ] || LAB_RUNS="local:plain=$LAB_TURNS hosts:plain=$LAB_TURNS local:loaded=$LAB_TURNS hosts:loaded=$LAB_TURNS"
+field() { jq -r "$1" <<<"$answer" 2>/dev/null || echo -; }
+# row KIND LOAD SIZES: the verdict of the last run, its seconds, its bandwidth and that of the path in GB/s, whether anything was measured again,
+# the load average of the last minute, and its words.
 row() {
-    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$(jq -r .verdict <<<"$answer" 2>/dev/null || echo none)" "$((took / 1000)).$((took % 1000 / 100))" \
-        "$(cut -d' ' -f1 /proc/loadavg)" "$(jq -r .says <<<"$answer" 2>/dev/null | head -c 600)$(head -c 300 <<<"$error" | tr '\n\t' '  ')" >>"$ROWS"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$(field .verdict)" "$((took / 1000)).$((took % 1000 / 100))" \
+        "$(field '.results[-1].busbw_gbps // "-"')" "$(field '.expected.busbw_gbps // "-"')" "$(field '[.phases[].name] | index("repeat") != null')" \
+        "$(cut -d' ' -f1 /proc/loadavg)" "$(field .message | head -c 600)$(head -c 300 <<<"$error" | tr '\n\t' '  ')" >>"$ROWS"
 }
-local_run() { LIMIT=300 envdoc smoke --local --format json; }
-cluster_run() { LIMIT=300 envdoc smoke --file "$LAB/cluster/cluster.yaml" --format json; }
+local_run() { LIMIT=300 envdoc smoke --local --format json "$@"; }
+hosts_run() { LIMIT=300 envdoc smoke --file "$LAB/cluster/cluster.yaml" --format json "$@"; }
 plain() { "$@"; }
 loaded() {
     local pids=() _
@@ -22,22 +27,47 @@ loaded() {
     wait "${pids[@]}" 2>/dev/null
 }
 
-WITH_IMAGE=node1 hosts_start 2 || return 1
-mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
-in_cluster up
-check_that "up: status 0" ended_with 0
-[ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }
-for _ in $(seq "$LAB_TURNS"); do
-    for load in plain loaded; do
-        "$load" local_run; row local "$load"
-        "$load" cluster_run; row "two nodes" "$load"
+if [[ " $LAB_RUNS" == *" hosts:"* ]]; then
+    WITH_IMAGE=node1 hosts_start 2 || return 1
+    mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
+    in_cluster up
+    check_that "up: status 0" ended_with 0
+    [ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }
+fi
+# In turns, so that what else the machine does meets every kind.
+turn=0 more=yes
+while [ -n "$more" ]; do
+    turn=$((turn + 1)) more=
+    for runs in $LAB_RUNS; do
+        [ "$turn" -le "${runs#*=}" ] || continue
+        more=yes
+        IFS=: read -r kind load sizes <<<"${runs%=*}"
+        "$load" "${kind}_run" ${sizes:+--sizes "$sizes"}
+        row "$kind" "$load" "${sizes:-default}"
     done
 done
-in_cluster down --leave-swarm >/dev/null
-hosts_stop
-awk -F '\t' 'BEGIN { print "| run | load | runs | ok | slow | failed | unknown | longest, s |\n|---|---|---:|---:|---:|---:|---:|---:|" }
-    { key = $1 " | " $2; if (!(key in all)) order[++count] = key; all[key]++; verdicts[key, $3]++; if ($4 + 0 > most[key]) most[key] = $4 + 0 }
-    END { for (i = 1; i <= count; i++) { key = order[i]; ok = verdicts[key, "ok"] + 0; slow = verdicts[key, "slow"] + 0; unknown = verdicts[key, "unknown"] + 0
-        printf "| %s | %d | %d | %d | %d | %d | %d |\n", key, all[key], ok, slow, all[key] - ok - slow - unknown, unknown, most[key] } }' "$ROWS" | tee "${ROWS%.tsv}.md"
+if [ -n "${HOSTS[*]:-}" ]; then
+    in_cluster down --leave-swarm >/dev/null
+    hosts_stop
+fi
+python3 - "$ROWS" <<'PYTHON' | tee "${ROWS%.tsv}.md"
+import statistics, sys
+kinds = {}
+for line in open(sys.argv[1]):
+    fields = line.rstrip("\n").split("\t")
+    kinds.setdefault(tuple(fields[:3]), []).append(fields[3:])
+print("| run | busy loops | sizes | runs | ok | slow | failed | unknown | measured again | busbw, GB/s | seconds | load |")
+print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+def spread(numbers, digits):
+    numbers = sorted(float(number) for number in numbers if number != "-")
+    if not numbers: return "-"
+    return ", ".join(f"{number:.{digits}f}" for number in (numbers[0], statistics.median(numbers), numbers[-1]))
+for (kind, load, sizes), rows in kinds.items():
+    count = lambda verdict: sum(row[0] == verdict for row in rows)
+    other = len(rows) - count("ok") - count("slow") - count("unknown")
+    again = sum(row[4] == "true" for row in rows)
+    print(f"| {kind} | {load} | {sizes} | {len(rows)} | {count('ok')} | {count('slow')} | {other} | {count('unknown')} | {again} |"
+          f" {spread((row[2] for row in rows), 2)} | {spread((row[1] for row in rows), 1)} | {spread((row[5] for row in rows), 1)} |")
+PYTHON
 grep -v "$(printf '\tok\t')" "$ROWS" | sed 's/^/    /'
-check_that "no healthy run is called slow or failed" eval '! awk -F "\t" "\$3 != \"ok\" && \$3 != \"unknown\"" "$ROWS" | grep .'
+check_that "no healthy run is called slow or failed" eval '! awk -F "\t" "\$4 != \"ok\" && \$4 != \"unknown\"" "$ROWS" | grep .'

@@ -23,7 +23,11 @@ const BUSY_PART: f64 = 0.8;
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
     let (mut reasons, mut unknown, mut fixes) = (Vec::new(), unrepeated(outcome), Vec::new());
-    unknown.extend(unmeasured(outcome));
+    let mut unmeasured_fixes: Vec<Fix> = (!unknown.is_empty()).then(less_load).into_iter().collect();
+    if let Some((message, fix)) = unmeasured(outcome) {
+        unknown.push(message);
+        unmeasured_fixes.push(fix);
+    }
     let limits = throttled::judge(outcome);
     let found = found(outcome, !limits.is_empty());
     for (message, fix) in limits {
@@ -47,6 +51,7 @@ pub fn judge(outcome: &mut Outcome) {
         };
         fixes.extend(fix);
     }
+    fixes.extend(unmeasured_fixes);
     let speed = speed(outcome);
     (outcome.verdict, outcome.message) = match (reasons.is_empty(), unknown.is_empty()) {
         (true, true) => (Verdict::Ok, format!("every element correct; {speed}")),
@@ -59,7 +64,11 @@ pub fn judge(outcome: &mut Outcome) {
             (Verdict::Slow, format!("{speed}; {}", reasons.join("; ")))
         }
     };
-    outcome.fixes.extend(fixes);
+    for fix in fixes {
+        if !outcome.fixes.contains(&fix) {
+            outcome.fixes.push(fix);
+        }
+    }
 }
 
 /// A run that ended in the phase `repeat`: what was seen before counts, and why it ended is not forgotten.
@@ -327,7 +336,7 @@ mod tests {
     #[test]
     fn network_speed_hidden_by_cpu_bound_ranks_is_unknown() {
         type Hidden = (fn(&mut Outcome), &'static str);
-        let cases: [Hidden; 5] = [
+        let cases: [Hidden; 6] = [
             (|outcome| links(outcome, &[0.09e9; 3], 0.2e9), "the speed of the network is unknown"),
             (
                 |outcome| links(outcome, &[1.2e9, 1.2e9, 0.3e9], 0.9e9),
@@ -358,12 +367,30 @@ mod tests {
                 },
                 "only 2 rounds could be repeated",
             ),
+            (
+                |outcome| {
+                    outcome.network.repeated.doubts = Doubts { ring: true, ..Doubts::default() };
+                    outcome.network.repeated.path = vec![1.2e9; 3];
+                },
+                "slower than its path, and 4 MiB would take too long here to measure it again",
+            ),
         ];
         for (change, message) in cases {
-            let (verdict, reason, _) = judged(change);
+            let mut outcome = healthy();
+            change(&mut outcome);
+            judge(&mut outcome);
+            let Outcome { verdict, message: reason, fixes, .. } = outcome;
             assert!(verdict == Verdict::Unknown && reason.contains(message), "{reason}");
             assert_eq!(verdict.exit_code(), 3);
+            assert_eq!(fixes, [less_load()], "{reason}");
         }
+        // Nothing was measured but 8 bytes: a path alone does not make a run ok.
+        let mut outcome = healthy();
+        outcome.network.skipped_from = Some(256 << 20);
+        outcome.results[0].bytes = 8;
+        judge(&mut outcome);
+        assert_eq!(outcome.verdict, Verdict::Unknown, "{}", outcome.message);
+        assert!(outcome.fixes[0].title.contains("`--sizes 8-16M`"), "{:?}", outcome.fixes);
         // A size above those that are judged may be left out.
         assert_eq!(judged(|outcome| outcome.network.skipped_from = Some(32 << 20)).0, Verdict::Ok);
     }

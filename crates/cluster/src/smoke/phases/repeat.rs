@@ -152,7 +152,7 @@ impl PhaseRunner<'_> {
     ) -> Result<(), PhaseFailed> {
         let own = own.iter().copied().fold(0.0, f64::max);
         let sizes: Vec<_> = self.outcome.results.iter().map(|one| (one.bytes, one.seconds)).collect();
-        let Some(bytes) = quick(&sizes, own) else { return Ok(()) };
+        let Some(bytes) = quick(&with_comparable(&sizes), own) else { return Ok(()) };
         let measured = self.reduce(PhaseId::Repeat, start, bytes / size_of::<f32>(), 0, ITERATIONS).await?;
         if bytes >= RING_BYTES.0 {
             repeated.ring.push(measured.bus);
@@ -181,6 +181,20 @@ const NETWORK_PART: f64 = 0.05;
 /// processor: a link is not slow because nobody was there to send or to take its bytes.
 fn carried(bytes: usize, seconds: f64, waited: f64) -> f64 {
     bytes as f64 / (seconds - waited).max(seconds * NETWORK_PART)
+}
+
+/// `sizes` with the seconds that each took, ascending; where none of them is between [`RING_BYTES`], because
+/// only larger ones were requested, powers of two with their part of the time of the next larger one.
+fn with_comparable(sizes: &[(usize, f64)]) -> Vec<(usize, f64)> {
+    let (least, most) = RING_BYTES;
+    let larger = sizes.partition_point(|one| one.0 <= most);
+    let (below, above) = sizes.split_at(larger);
+    let (comparable, next) = (below.last().is_some_and(|one| one.0 >= least), above.first());
+    let Some((bytes, seconds)) = next.filter(|_| !comparable) else { return sizes.to_vec() };
+    let powers = std::iter::successors(Some(least), |size| size.checked_mul(2));
+    let powers = powers.take_while(|size| *size <= most);
+    let part = powers.map(|size| (size, seconds * size as f64 / *bytes as f64));
+    below.iter().copied().chain(part).chain(above.iter().copied()).collect()
 }
 
 /// The size to sum again, in bytes: `sizes` with the seconds that each took, ascending, and the seconds that
@@ -225,5 +239,23 @@ mod tests {
         assert_eq!(quick(&sizes(10.0), 200.0), Some(MIB / 4), "a part of what it takes is its own");
         assert_eq!(quick(&[(8, 0.1)], 0.1), Some(8));
         assert_eq!(quick(&[], 0.1), None);
+    }
+
+    #[test]
+    fn a_ring_of_large_sizes_alone_is_measured_again_with_a_smaller_one() {
+        let again = |sizes: &[(usize, f64)], own| quick(&with_comparable(sizes), own);
+        assert_eq!(again(&[(256 * MIB, 0.4)], 1.0), Some(32 * MIB));
+        assert_eq!(
+            again(&[(8, 1e-4), (256 * MIB, 0.4)], 1.0),
+            Some(32 * MIB),
+            "8 bytes tell of no bandwidth"
+        );
+        assert_eq!(again(&[(256 * MIB, 4.0)], 20.0), Some(8 * MIB), "a slow machine");
+        assert_eq!(again(&[(64 * MIB, 0.1), (256 * MIB, 0.4)], 1.0), Some(32 * MIB));
+        // What was measured is what is repeated.
+        let measured = [(4 * MIB, 0.01), (256 * MIB, 0.4)];
+        assert_eq!(with_comparable(&measured), measured);
+        assert_eq!(with_comparable(&[(8, 1e-4)]), [(8, 1e-4)]);
+        assert!(with_comparable(&[]).is_empty());
     }
 }

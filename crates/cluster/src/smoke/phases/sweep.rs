@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::PhaseRunner;
 use crate::smoke::bandwidth::{bus, median, size};
+use crate::smoke::criteria::JUDGED_FROM_BYTES;
 use crate::smoke::outcome::{Measured, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::rank_task::{Answer, Task};
@@ -18,17 +19,25 @@ const SECONDS_PER_SIZE: f64 = 0.2;
 /// The longest that a rank may take to write and check the numbers of one size, in seconds, before larger
 /// ones are left out: the others wait for it.
 const OWN_LIMIT_SECONDS: f64 = 20.0;
+/// Timed rounds of the size that is tried before a larger first one.
+const TRIAL_ROUNDS: usize = 3;
 
 impl PhaseRunner<'_> {
     /// Bandwidth over size.
     pub(super) async fn sweep(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        let mut last = (0_usize, 0.0);
+        let trial = self.trial(start).await?;
+        let mut last = trial.map_or((0_usize, 0.0), |trial| (trial.bytes, trial.seconds));
         for bytes in &self.options.sizes {
             self.progress.phase(PhaseId::Bandwidth, &format!("bandwidth of {}", size(*bytes)));
             let guess = guess(last, *bytes);
             if let Some(why) = self.too_long(last, *bytes) {
-                self.outcome.remarks.push(format!("sizes from {} up are skipped: {why}", size(*bytes)));
+                let mut remark = format!("sizes from {} up are skipped: {why}", size(*bytes));
+                if let Some(trial) = trial.filter(|_| self.outcome.results.is_empty()) {
+                    remark += &format!("; {} was measured instead", size(trial.bytes));
+                    self.outcome.results.push(trial);
+                }
+                self.outcome.remarks.push(remark);
                 self.outcome.network.skipped_from = Some(*bytes);
                 break;
             }
@@ -46,6 +55,16 @@ impl PhaseRunner<'_> {
             None => "no size was requested".into(),
         };
         self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &message)
+    }
+
+    /// A size that is only tried before a first one that is larger: how long that takes is not known otherwise.
+    async fn trial(&mut self, start: Instant) -> Result<Option<Measured>, PhaseFailed> {
+        let Some(first) = self.options.sizes.first().copied() else { return Ok(None) };
+        if first <= JUDGED_FROM_BYTES || self.too_long((0, 0.0), first).is_some() {
+            return Ok(None);
+        }
+        let elements = JUDGED_FROM_BYTES / size_of::<f32>();
+        self.reduce(PhaseId::Bandwidth, start, elements, 0, TRIAL_ROUNDS).await.map(Some)
     }
 
     /// Why a size would take too long.
