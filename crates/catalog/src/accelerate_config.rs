@@ -11,7 +11,6 @@ use crate::Sources;
 pub struct AccelerateKey {
     /// `num_processes`.
     pub key: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
@@ -24,7 +23,6 @@ pub struct AccelerateKey {
 pub struct DistributedType {
     /// `MULTI_GPU`.
     pub name: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
@@ -37,7 +35,6 @@ pub struct DistributedType {
 pub struct RefusedField {
     /// `zero_stage`.
     pub field: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

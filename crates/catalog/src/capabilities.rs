@@ -11,7 +11,6 @@ use crate::Sources;
 pub struct Capability {
     /// Without its prefix: `IPC_LOCK`; `ALL` stands for every one.
     pub name: String,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

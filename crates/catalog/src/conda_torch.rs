@@ -14,7 +14,6 @@ pub struct CondaTorch {
     pub torch: String,
     /// The CUDA releases of its builds, oldest first: `12.4`.
     pub cuda: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -29,7 +29,6 @@ pub struct DockerOption {
     /// Whether it takes a value.
     #[serde(default)]
     pub value: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

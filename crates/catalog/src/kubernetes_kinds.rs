@@ -19,7 +19,6 @@ pub struct KubernetesKind {
     /// Those that served it until a release.
     #[serde(default)]
     pub former: Vec<String>,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

@@ -41,7 +41,6 @@ pub struct ModelServer {
     /// Whether it loads a large model before it answers.
     #[serde(default)]
     pub loads_model: bool,
-    /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]

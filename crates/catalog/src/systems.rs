@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::file::{self, Contents, SharedSources};
+pub use super::package_archives::{ArchivedSystem, Deadsnakes};
 use super::version;
 use crate::Sources;
 
@@ -138,22 +139,6 @@ pub struct Compilers {
     pub checked: String,
 }
 
-/// The deadsnakes archive: Pythons for Ubuntu, in packages `python3.X`, `python3.X-venv` and `python3.X-dev`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Deadsnakes {
-    /// The archive, as apt takes it.
-    pub address: String,
-    /// The fingerprint of the key that signs it.
-    pub key: String,
-    /// The server that has the key.
-    pub keyserver: String,
-    pub source: Sources,
-    /// Day of the last check against the source: `2026-11-21`.
-    #[serde(default)]
-    pub checked: String,
-}
-
 /// The packages of a Python on a system whose packages come through dnf.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,36 +159,7 @@ pub struct DnfPython {
     pub checked: String,
 }
 
-/// A release whose packages have left the servers that the release itself names.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArchivedSystem {
-    /// `CentOS 7`.
-    pub name: String,
-    /// What its images have in their names: a whole name with tag, or a part between separators.
-    pub marks: Vec<String>,
-    /// Where the packages are now: `vault.centos.org`.
-    pub archive: String,
-    /// Where this was read.
-    pub source: Sources,
-    /// Day of the last check against the source: `2026-11-21`.
-    #[serde(default)]
-    pub checked: String,
-}
-
-impl ArchivedSystem {
-    /// Whether an image, without its registry and organisation, has this release.
-    fn is_in(&self, base: &str) -> bool {
-        self.marks.iter().any(|mark| match mark.contains(':') {
-            true => base
-                .strip_prefix(mark.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-'])),
-            false => base.split([':', '-', '.', '_']).any(|part| part == mark),
-        })
-    }
-}
-
-file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes, ArchivedSystem);
+file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython);
 
 /// `catalog/systems.yaml`.
 #[derive(Debug, Deserialize)]
@@ -266,9 +222,7 @@ impl Systems {
 
     /// The release of an image whose packages were moved to an archive.
     pub fn archived(&self, image: &str) -> Option<&ArchivedSystem> {
-        let text = image.to_ascii_lowercase();
-        let base = text.rsplit('/').next().unwrap_or(&text);
-        self.archived.iter().find(|row| row.is_in(base))
+        self.archived.iter().find(|row| row.is_in(image))
     }
 
     /// All Python series, oldest first.

@@ -26,6 +26,7 @@ mod found;
 mod hf_transfer;
 mod ignore;
 mod image_entrypoints;
+mod key_names;
 mod kind;
 mod kubernetes;
 mod list;
@@ -60,7 +61,6 @@ pub use read::hostfile::{Hostfile, Readers};
 pub use read::unreadable::Unreadable;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use read::accelerate::AccelerateConfig;
@@ -79,6 +79,7 @@ use read::started::Started;
 
 use facts::Facts;
 use judge::Checks;
+use key_names::KeyNames;
 use rule::Judge;
 
 /// One thing that a rule found in a file.
@@ -168,17 +169,6 @@ impl Content {
         self.script = Some(read);
     }
 
-    /// The key of each line of a file of keys, as its program names it: `zero_optimization.stage`,
-    /// `spec.containers[0].image`, `PermitRootLogin`.
-    fn keys(&self) -> BTreeMap<usize, String> {
-        let of_config = || self.config.as_ref().map(|config| config.json.keys_of_lines());
-        let of_manifest = || self.manifest.as_ref().map(Manifest::keys);
-        let of_accelerate = || self.accelerate.as_ref().map(AccelerateConfig::keys);
-        let of_machine = || self.machine.as_ref().map(Machine::keywords);
-        let keys = of_config().or_else(of_manifest).or_else(of_accelerate).or_else(of_machine);
-        keys.unwrap_or_default()
-    }
-
     /// What a rule finds in it.
     fn judged(&self, rule: &Rule, facts: Option<&Facts>) -> Vec<Found> {
         match rule.judge {
@@ -232,14 +222,8 @@ pub fn lint(rules: &[&'static Rule], checks: Checks, file: &File) -> Vec<Finding
     });
     // Two stages may install the same file.
     found.dedup_by(|(rule, one), (other, kept)| rule.id == other.id && one.file.is_some() && one == kept);
-    let keys = OnceCell::new();
-    let named = |mut found: Found| {
-        if found.name.is_none() && found.file.is_none() {
-            found.name = keys.get_or_init(|| content.keys()).get(&found.line).cloned();
-        }
-        found
-    };
-    found.into_iter().map(|(rule, found)| finding(rule, named(found), file)).collect()
+    let keys = KeyNames::of(&content);
+    found.into_iter().map(|(rule, found)| finding(rule, keys.named(found), file)).collect()
 }
 
 /// What some rules find in a file that none of them checks.

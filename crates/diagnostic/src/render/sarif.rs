@@ -101,7 +101,10 @@ fn changes(edits: &[Edit]) -> Vec<Value> {
             None => files.push((&edit.file, vec![replacement(edit)])),
         }
     }
-    let change = |(file, replacements): (&str, Vec<Value>)| json!({"artifactLocation": {"uri": uri(file)}, "replacements": replacements});
+    let change = |(file, replacements): (&str, Vec<Value>)| {
+        let location = json!({"uri": uri(file)});
+        json!({"artifactLocation": location, "replacements": replacements})
+    };
     files.into_iter().map(change).collect()
 }
 

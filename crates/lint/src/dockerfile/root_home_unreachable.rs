@@ -104,7 +104,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let user_line =
         shipped.iter().find_map(|stage| stage.instructions.iter().rev().find(|one| one.keyword == "USER"));
     let line = user_line.map_or(last.line, |one| one.line);
-    let fix = "Put it where the user may read and write, such as /opt or the user's home, or add `RUN chmod 755 /root`";
+    let fix = "Put it where the user may read and write, such as /opt or the user's home, or add `RUN chmod \
+        755 /root`";
     let private = "only root may enter /root (mode 0700)";
     // What starts.
     let commands = started(file);

@@ -30,7 +30,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The keyword of each line of sshd_config: `PermitRootLogin`. The other files have keys, which rules name.
+    /// The keyword of each line of sshd_config: `PermitRootLogin`. The other files have keys, which rules
+    /// name.
     pub(crate) fn keywords(&self) -> BTreeMap<usize, String> {
         let lines = self.text.lines().filter(|_| self.kind == Kind::Sshd).enumerate();
         let words = lines.filter_map(|(index, line)| {

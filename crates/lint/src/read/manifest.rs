@@ -11,6 +11,7 @@ use serde_yaml::{Mapping, Value};
 use super::broken::{Broken, apply_merges, limited, line_of};
 use super::compose::{below, text};
 use super::kustomization::{Role, is_kustomization, role};
+pub(crate) use super::manifest_values::{labels, list, scalar};
 use super::yaml_lines::YamlLines;
 use crate::file::{File, Over};
 use crate::recognize::base_name;
@@ -385,22 +386,6 @@ fn templates<'d>(document: &'d Document, value: &'d Value, path: &mut Vec<String
         }
         path.pop();
     }
-}
-
-/// Labels by name.
-pub(crate) fn labels(value: Option<&Value>) -> Vec<(String, String)> {
-    let map = value.and_then(Value::as_mapping).into_iter().flatten();
-    map.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect()
-}
-
-/// The items of a list below a key.
-pub(crate) fn list<'v>(value: &'v Value, key: &str) -> Vec<&'v Value> {
-    below(value, &[key]).and_then(Value::as_sequence).map_or_else(Vec::new, |items| items.iter().collect())
-}
-
-/// The scalar below a path.
-pub(crate) fn scalar(value: &Value, path: &[&str]) -> Option<String> {
-    below(value, path).and_then(text)
 }
 
 impl<'d> Pod<'d> {

@@ -21,6 +21,7 @@ pub(crate) mod launcher;
 pub(crate) mod line_index;
 pub(crate) mod machine;
 pub(crate) mod manifest;
+pub(crate) mod manifest_values;
 pub(crate) mod of_file;
 pub(crate) mod one_gpu;
 pub(crate) mod packages;

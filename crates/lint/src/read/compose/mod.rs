@@ -115,8 +115,8 @@ impl Compose {
         Some(Dockerfile::read(self.catalog, text, &context))
     }
 
-    /// The place of a key in the last file that has it, or of the nearest key above it. Its name is the path of
-    /// the key, as docker compose prints it: `services.train.shm_size`.
+    /// The place of a key in the last file that has it, or of the nearest key above it. Its name is the path
+    /// of the key, as docker compose prints it: `services.train.shm_size`.
     pub(crate) fn line(&self, path: &[&str]) -> Location {
         (1..=path.len())
             .rev()

@@ -1,0 +1,71 @@
+//! Archives of packages: one with more Pythons, and those to which the packages of old releases were moved.
+//! Rows of `catalog/systems.yaml`.
+
+use serde::Deserialize;
+
+use super::file;
+use crate::Sources;
+
+/// The deadsnakes archive: Pythons for Ubuntu, in packages `python3.X`, `python3.X-venv` and `python3.X-dev`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deadsnakes {
+    /// The archive, as apt takes it.
+    pub address: String,
+    /// The fingerprint of the key that signs it.
+    pub key: String,
+    /// The server that has the key.
+    pub keyserver: String,
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// A release whose packages have left the servers that the release itself names.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArchivedSystem {
+    /// `CentOS 7`.
+    pub name: String,
+    /// What its images have in their names: a whole name with tag, or a part between separators.
+    pub marks: Vec<String>,
+    /// Where the packages are now: `vault.centos.org`.
+    pub archive: String,
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+impl ArchivedSystem {
+    /// Whether an image has this release: `example.org/centos:7`, `example/base:1.0-centos8`.
+    pub fn is_in(&self, image: &str) -> bool {
+        let text = image.to_ascii_lowercase();
+        let base = text.rsplit('/').next().unwrap_or(&text);
+        self.marks.iter().any(|mark| match mark.contains(':') {
+            true => base
+                .strip_prefix(mark.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-'])),
+            false => base.split([':', '-', '.', '_']).any(|part| part == mark),
+        })
+    }
+}
+
+file::rows!(Deadsnakes, ArchivedSystem);
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn marks_are_whole_parts_of_a_name() {
+        let systems = crate::testing::catalog().systems();
+        let of = |image: &str| systems.archived(image).map(|row| row.name.as_str());
+        assert_eq!(of("centos:7.9.2009"), Some("CentOS 7"));
+        assert_eq!(of("example.org/a/base:1.0-centos8"), Some("CentOS 8"));
+        assert_eq!(of("debian:stretch-slim"), Some("Debian 9"));
+        assert_eq!(
+            (of("centos:70"), of("quay.io/centos/centos:stream9"), of("debian:12")),
+            (None, None, None)
+        );
+    }
+}
