@@ -1,8 +1,10 @@
 //! A virtual environment without the Python that it was made with.
 
 use crate::read::dockerfile::python::Kind;
+use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::uv_environments::{chain, environments};
 
 pub(crate) const RULE: Rule = Rule {
     id: "environment-python-missing",
@@ -28,8 +30,44 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12 AS build\nRUN python -m venv /venv\nFROM python:3.12\nCOPY --from=build \
              /venv /opt/venv\n",
         ),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS builder\nWORKDIR /app\nRUN uv python install 3.12\n\
+             COPY . .\nRUN uv sync --frozen --no-dev --python 3.12\nFROM \
+             nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
+             COPY --from=builder --chown=app:app /app/.venv /app/.venv\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04 AS builder\nENV UV_PYTHON_INSTALL_DIR=/opt/python\nRUN uv venv --python 3.11 \
+             /opt/venv\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=builder /opt/venv /opt/venv\n",
+        ),
+        dockerfile(
+            "FROM debian:12 AS base\nENV UV_PYTHON_PREFERENCE=only-managed\nFROM base AS build\nWORKDIR \
+             /srv\n\
+             RUN uv sync --locked\nFROM debian:12\nCOPY --from=build /srv /srv\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nENV UV_PYTHON_INSTALL_DIR=/opt/python \
+             UV_PROJECT_ENVIRONMENT=/opt/venv\nRUN uv python install 3.12\nRUN uv sync --frozen\nFROM \
+             nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /opt/python /opt/python\nCOPY \
+             --from=build \
+             /opt/venv /opt/venv\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nENV UV_PYTHON_DOWNLOADS=0\nWORKDIR /app\nRUN uv sync --locked\n\
+             FROM python:3.12-slim\nCOPY --from=build /app/.venv /app/.venv\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nWORKDIR /app\nRUN uv python install 3.12\nRUN uv sync\nFROM \
+             ubuntu:22.04\nCOPY --from=build /app /app\nCOPY --from=build /root/.local /root/.local\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nWORKDIR /app\nRUN uv python install 3.12 && uv sync\nFROM \
+             ubuntu:22.04\nCOPY --from=ghcr.io/astral-sh/uv:0.5.9 /uv /bin/\nCOPY --from=build /app \
+             /app\nRUN uv \
+             python install 3.12\n",
+        ),
         dockerfile(
             "FROM python:3.12 AS build\nRUN python -m venv /venv\nFROM python:3.12-slim\nCOPY --from=build \
              /venv /venv\n",
@@ -61,11 +99,16 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 None => one.text.text.split_whitespace().collect(),
             };
             let [source, target] = words[..] else { continue };
-            found.extend(fault(&file.stages[made], stage, source, target).map(|message| {
+            let of_image = fault(&file.stages[made], stage, source, target).map(|message| {
                 let fix =
                     "Use the same Python image for both stages, or make the environment in the last stage";
                 Found::error(one.line, message, fix)
-            }));
+            });
+            let of_uv = || {
+                without_managed_python(file, made, stage, (source, target))
+                    .map(|(message, fix)| Found::error(one.line, message, fix))
+            };
+            found.extend(of_image.or_else(of_uv));
         }
     }
     found
@@ -87,6 +130,62 @@ fn fault(made: &Stage, stage: &Stage, source: &str, target: &str) -> Option<Stri
         ));
     }
     without_python(made, stage, &path)
+}
+
+/// Message and fix for an environment of uv that is copied without the Python which uv installed for it.
+fn without_managed_python(
+    file: &Dockerfile,
+    made: usize,
+    stage: &Stage,
+    (source, target): (&str, &str),
+) -> Option<(String, String)> {
+    let source = source.trim_end_matches('/');
+    let below = |path: &str, folder: &str| {
+        let rest = path.strip_prefix(folder.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let all = environments(file, &file.stages[made]);
+    let environment = all.into_iter().find(|one| below(&one.path, source))?;
+    let directory = environment.managed_in?;
+    let stages = chain(file, stage);
+    let goes_on = stages.iter().any(|one| std::ptr::eq(*one, &file.stages[made]));
+    // The Python is below the copied directory, or uv runs again.
+    let again = stages.iter().any(|one| one.runs.iter().any(|run| run.command.program() == "uv"));
+    if goes_on || again || below(&directory, source) && source == target.trim_end_matches('/') {
+        return None;
+    }
+    let copies = stages.iter().flat_map(|stage| &stage.instructions);
+    let brings = copies.filter(|one| one.flag("from").is_some()).any(|one| {
+        let words: Vec<String> = match &one.json {
+            Some(words) => words.clone(),
+            None => one.text.text.split_whitespace().map(unquoted).collect(),
+        };
+        let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
+        sources.iter().any(|source| source.contains('$') || below(&directory, source))
+    });
+    if brings || !copies_only(&stages) {
+        return None;
+    }
+    let message = format!(
+        "{} uses the Python that uv installed in {directory}, and no COPY brings that directory into this \
+         stage; its python is a broken link",
+        environment.path
+    );
+    let fix = match directory.starts_with("/root/") {
+        true => format!(
+            "Set `ENV UV_PYTHON_INSTALL_DIR=/opt/python` in the builder and add `COPY --from={} /opt/python \
+             /opt/python`",
+            file.stages[made].name.as_deref().unwrap_or("builder")
+        ),
+        false => format!("Copy {directory} to the same path"),
+    };
+    Some((message, fix))
+}
+
+/// Whether no RUN of these stages mounts another stage.
+fn copies_only(stages: &[&Stage]) -> bool {
+    let mut runs = stages.iter().flat_map(|stage| &stage.instructions).filter(|one| one.keyword == "RUN");
+    !runs.any(|one| one.flags.iter().any(|flag| flag.contains("from=")))
 }
 
 /// Whether the Python of an official image, /usr/local/bin/python3.11, is not in the stage of the copy.

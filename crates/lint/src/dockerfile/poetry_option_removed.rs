@@ -1,0 +1,179 @@
+//! Options and commands that Poetry 2 no longer has.
+
+use crate::read::dockerfile::command::Command;
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::uv_environments::chain;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "poetry-option-removed",
+    severity: Severity::Error,
+    summary: "options and commands of Poetry are those of the installed release",
+    explain: include_str!("poetry_option_removed.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM python:3.11-slim\nRUN pip install poetry==2.1.1\nRUN poetry install --no-dev --no-root\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nENV POETRY_VERSION=2.0.1\nRUN curl -sSL \
+             https://install.python-poetry.org | \
+             python3 -\nRUN poetry export -f requirements.txt -o r.txt\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim AS reqs\nRUN pipx install 'poetry>=2,<3'\nFROM reqs\nRUN poetry lock \
+             --no-update && \
+             poetry install\n",
+        ),
+        dockerfile("FROM python:3.11-slim\nRUN pip install poetry && poetry update --no-dev\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM python:3.11-slim\nRUN pip install poetry==1.8.5\nRUN poetry install --no-dev && poetry \
+             export\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nRUN pip install poetry==2.1.1 poetry-plugin-export\nRUN poetry export -f \
+             requirements.txt && poetry install --without dev --no-root\n",
+        ),
+        dockerfile("FROM python:3.11-slim\nRUN pip install 'poetry<2'\nRUN poetry install --no-dev\n"),
+        dockerfile("FROM python:3.11-slim\nRUN pip install poetry-core>=2\nRUN poetry install --no-dev\n"),
+        dockerfile(
+            "FROM python:3.11-slim\nRUN pip install poetry==2.1.1\nRUN poetry install --no-dev || poetry \
+             install\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nRUN pip install poetry==2.1.1\nRUN poetry run shell && poetry install \
+             --sync\n",
+        ),
+    ],
+};
+
+/// What is known of the release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Release {
+    /// 2.0 or later; and whether somebody else may choose another one.
+    Two {
+        default: bool,
+    },
+    /// The newest, whatever that is.
+    Newest,
+    Other,
+}
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.stages.iter().filter_map(|stage| fault(file, stage)).collect()
+}
+
+fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
+    let runs: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
+    let plugin =
+        |name: &str| runs.iter().any(|run| run.command.words.iter().any(|word| word.text.contains(name)));
+    let mut release = Release::Other;
+    for (index, run) in runs.iter().enumerate() {
+        let piped_from = index.checked_sub(1).and_then(|before| runs.get(before)).map(|run| &run.command);
+        release = installed(run, piped_from).unwrap_or(release);
+        let command = &run.command;
+        let own = stage.runs.iter().any(|one| std::ptr::eq(one, *run));
+        let counts = own && command.certain && !command.condition && command.after != "||";
+        if command.program() != "poetry" || !counts || release == Release::Other {
+            continue;
+        }
+        let Some((what, instead)) = removed(command, &plugin) else { continue };
+        let message = match release {
+            Release::Newest => {
+                format!(
+                    "Poetry is installed without a version; since 2.0 it has no {what}, and the command fails"
+                )
+            }
+            _ => format!("Poetry 2 has no {what}; the command fails"),
+        };
+        let certain = release == Release::Two { default: false };
+        return Some(Found::error(command.line, message, instead).unless_certain(certain));
+    }
+    None
+}
+
+/// The release that a command installs.
+fn installed(run: &Run, before: Option<&Command>) -> Option<Release> {
+    let command = &run.command;
+    let program = command.program();
+    let installs = matches!(program, "pip" | "pip3" | "pipx" | "uv" | "python" | "python3")
+        && command.words.iter().any(|word| word.text == "install");
+    if installs {
+        let word = command.words.iter().find(|word| {
+            let rest = word.text.strip_prefix("poetry");
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['=', '<', '>', '~', '!', '[']))
+        })?;
+        return Some(match &word.text["poetry".len()..] {
+            "" => Release::Newest,
+            rest if word.known => of_specifier(rest, word.default),
+            _ => Release::Other,
+        });
+    }
+    let installer = |one: &Command| one.text().contains("install.python-poetry.org");
+    let piped = command.piped && matches!(program, "python" | "python3") && before.is_some_and(installer);
+    if !piped {
+        return None;
+    }
+    let option = command.words.iter().position(|word| word.text == "--version");
+    if let Some(word) = option.and_then(|at| command.words.get(at + 1)) {
+        return Some(if word.known { of_version(&word.text, word.default) } else { Release::Other });
+    }
+    Some(match run.variable("POETRY_VERSION") {
+        Some(value) => value.text.map_or(Release::Other, |text| of_version(&text, value.default)),
+        None => Release::Newest,
+    })
+}
+
+fn of_version(version: &str, default: bool) -> Release {
+    let major = version.split('.').next().unwrap_or_default();
+    if major.parse().is_ok_and(|major: u32| major >= 2) { Release::Two { default } } else { Release::Other }
+}
+
+/// Of `==2.1.1`, `>=2,<3`, `~=2.0`: the lowest release decides.
+fn of_specifier(specifier: &str, default: bool) -> Release {
+    let lowest = specifier.trim_start_matches(|letter| letter != '[').rsplit(']').next().unwrap_or(specifier);
+    let lowest = if lowest.is_empty() { specifier } else { lowest };
+    let parts: Vec<&str> = specifier.split(',').chain([lowest]).map(str::trim).collect();
+    let bounded = parts.iter().find_map(|part| {
+        let version = part.strip_prefix("==").or(part.strip_prefix(">=")).or(part.strip_prefix("~="))?;
+        Some(of_version(version.trim_start_matches('=').trim(), default))
+    });
+    let below = parts.iter().any(|part| part.starts_with('<'));
+    match bounded {
+        Some(release) => release,
+        None if below => Release::Other,
+        None => Release::Newest,
+    }
+}
+
+/// What a command uses that Poetry 2 does not have, and what to write instead.
+fn removed(command: &Command, plugin: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
+    let verb = command.words.iter().skip(1).find(|word| !word.text.starts_with('-'))?.text.as_str();
+    let option = |names: &[&'static str]| names.iter().copied().find(|name| command.has(name));
+    match verb {
+        "install" | "update" | "show" if option(&["--no-dev"]).is_some() => {
+            Some(("option --no-dev".to_owned(), "Use `--without dev`, or `--only main`".to_owned()))
+        }
+        "install" if option(&["--remove-untracked"]).is_some() => {
+            Some(("option --remove-untracked".to_owned(), "Use `poetry sync`".to_owned()))
+        }
+        "lock" => match option(&["--no-update", "--check"])? {
+            "--check" => Some(("`poetry lock --check`".to_owned(), "Use `poetry check --lock`".to_owned())),
+            _ => Some((
+                "option --no-update of `poetry lock`".to_owned(),
+                "Remove the option: `poetry lock` keeps the versions that are locked".to_owned(),
+            )),
+        },
+        "export" if !plugin("poetry-plugin-export") => Some((
+            "command `export` of its own".to_owned(),
+            "Install poetry-plugin-export together with Poetry".to_owned(),
+        )),
+        "shell" if !plugin("poetry-plugin-shell") => Some((
+            "command `shell` of its own".to_owned(),
+            "Use `poetry run`, or install poetry-plugin-shell".to_owned(),
+        )),
+        _ => None,
+    }
+}
