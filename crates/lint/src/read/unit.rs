@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(texts(0), ["/bin/a", "b c", "d;e", "f"]);
         assert_eq!((texts(1), commands[1].prefix.as_str()), (vec!["g", "h"], "@"));
         assert_eq!((commands[0].line, commands[0].words[2].line, commands[1].line), (5, 7, 7));
-        assert_eq!((read.value("Type"), read.drop_in_of), (Some("oneshot"), None));
+        assert_eq!((read.value("Type"), read.drop_in_of.as_deref()), (Some("oneshot"), None));
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn judge(unit: &Unit) -> Vec<Found> {
         }
         lines.extend(setting.commands().iter().map(|command| command.line));
     }
-    match (&unit.drop_in_of, lines[..]) {
+    match (&unit.drop_in_of, &lines[..]) {
         (Some(service), [line, ..]) if !reset => {
             let message = format!(
                 "this ExecStart= is added to the one of {service}; systemd refuses a service with two, \
@@ -70,14 +70,14 @@ fn judge(unit: &Unit) -> Vec<Found> {
             );
             let fix = "Write an empty `ExecStart=` in the line before it";
             let known = RUNNING.contains(&service.as_str());
-            vec![Found::error(line, message, fix).unless_certain(known)]
+            vec![Found::error(*line, message, fix).unless_certain(known)]
         }
         (drop_in, [_, line, ..]) => {
             let message = "the service has more than one ExecStart= command and is not Type=oneshot; systemd \
                            refuses it";
             let fix = "Set `Type=oneshot` if both commands end by themselves, or use ExecStartPre= for the \
                        first";
-            vec![Found::error(line, message, fix).unless_certain(drop_in.is_none())]
+            vec![Found::error(*line, message, fix).unless_certain(drop_in.is_none())]
         }
         _ => Vec::new(),
     }
