@@ -150,11 +150,7 @@ impl Content {
                 let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
             }
-            Kind::SystemdUnit => {
-                let unit = Unit::of(file);
-                content.settings = Some(Settings::of_unit(&unit, file));
-                content.unit = Some(unit);
-            }
+            Kind::SystemdUnit => content.unit(file),
             Kind::GithubWorkflow => content.workflow = Some(Workflow::of(file)),
             Kind::Makefile => content.makefile = Some(Makefile::read(&file.text)),
             Kind::Kubernetes => content.manifest = Some(Manifest::of(file)),
@@ -173,6 +169,12 @@ impl Content {
         self.settings = Some(Settings::of_dockerfile(&read, file));
         self.launches = Some(Launches::of_dockerfile(&read));
         self.dockerfile = Some(read);
+    }
+
+    fn unit(&mut self, file: &File) {
+        let read = Unit::of(file);
+        self.settings = Some(Settings::of_unit(&read, file));
+        self.unit = Some(read);
     }
 
     fn script(&mut self, file: &File) {

@@ -232,6 +232,17 @@ fn is_workflow(text: &str) -> bool {
     on && top("jobs:") && text.contains("runs-on:")
 }
 
+/// The kind of a text in YAML, by its keys.
+fn kind_of_keys(text: &str) -> Option<Kind> {
+    if is_accelerate(text) {
+        return Some(Kind::AccelerateConfig);
+    }
+    if is_workflow(text) {
+        return Some(Kind::GithubWorkflow);
+    }
+    text.lines().any(|line| line.trim_end() == "services:").then_some(Kind::Compose)
+}
+
 /// The kind that a text shows.
 pub fn kind_of_text(text: &str) -> Option<Kind> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
@@ -263,16 +274,7 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     if TOOLKIT.iter().any(|section| line(section)) {
         return Some(Kind::ToolkitConfig);
     }
-    if is_accelerate(text) {
-        return Some(Kind::AccelerateConfig);
-    }
-    if is_workflow(text) {
-        return Some(Kind::GithubWorkflow);
-    }
-    if text.lines().any(|line| line.trim_end() == "services:") {
-        return Some(Kind::Compose);
-    }
-    line("FROM ").then_some(Kind::Dockerfile)
+    kind_of_keys(text).or_else(|| line("FROM ").then_some(Kind::Dockerfile))
 }
 
 #[cfg(test)]

@@ -20,9 +20,10 @@ pub(crate) fn chain<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Vec<&'f Stage
     let mut from = &stage.from;
     while let From::Stage(index) = from {
         let Some(next) = file.stages.get(*index) else { break };
-        found.insert(0, next);
+        found.push(next);
         from = &next.from;
     }
+    found.reverse();
     found
 }
 

@@ -1,10 +1,12 @@
 //! A virtual environment without the Python that it was made with.
 
+use std::cell::OnceCell;
+
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use crate::uv_environments::{chain, environments};
+use crate::uv_environments::{UvEnvironment, chain, environments};
 
 pub(crate) const RULE: Rule = Rule {
     id: "environment-python-missing",
@@ -88,6 +90,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
+    // Of each stage, made when it is first asked for.
+    let of_uv: Vec<OnceCell<Vec<UvEnvironment>>> = file.stages.iter().map(|_| OnceCell::new()).collect();
     for (index, stage) in file.stages.iter().enumerate() {
         for one in stage.instructions.iter().filter(|one| one.keyword == "COPY") {
             let Some(from) = one.flag("from") else { continue };
@@ -104,9 +108,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                     "Use the same Python image for both stages, or make the environment in the last stage";
                 Found::error(one.line, message, fix)
             });
+            let all = || of_uv[made].get_or_init(|| environments(file, &file.stages[made]));
             let of_uv = || {
-                without_managed_python(file, made, stage, (source, target))
-                    .map(|(message, fix)| Found::error(one.line, message, fix))
+                let environment = all().iter().find(|one| is_below(&one.path, source))?;
+                let stages = (&file.stages[made], stage);
+                let (message, fix) = without_managed_python(file, stages, environment, (source, target))?;
+                Some(Found::error(one.line, message, fix))
             };
             found.extend(of_image.or_else(of_uv));
         }
@@ -132,38 +139,26 @@ fn fault(made: &Stage, stage: &Stage, source: &str, target: &str) -> Option<Stri
     without_python(made, stage, &path)
 }
 
+/// Whether a path is a folder, or in it.
+fn is_below(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Message and fix for an environment of uv that is copied without the Python which uv installed for it.
 fn without_managed_python(
     file: &Dockerfile,
-    made: usize,
-    stage: &Stage,
+    (made, stage): (&Stage, &Stage),
+    environment: &UvEnvironment,
     (source, target): (&str, &str),
 ) -> Option<(String, String)> {
-    let source = source.trim_end_matches('/');
-    let below = |path: &str, folder: &str| {
-        let rest = path.strip_prefix(folder.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let all = environments(file, &file.stages[made]);
-    let environment = all.into_iter().find(|one| below(&one.path, source))?;
-    let directory = environment.managed_in?;
+    let directory = environment.managed_in.as_deref()?;
     let stages = chain(file, stage);
-    let goes_on = stages.iter().any(|one| std::ptr::eq(*one, &file.stages[made]));
+    let goes_on = stages.iter().any(|one| std::ptr::eq(*one, made));
     // The Python is below the copied directory, or uv runs again.
     let again = stages.iter().any(|one| one.runs.iter().any(|run| run.command.program() == "uv"));
-    if goes_on || again || below(&directory, source) && source == target.trim_end_matches('/') {
-        return None;
-    }
-    let copies = stages.iter().flat_map(|stage| &stage.instructions);
-    let brings = copies.filter(|one| one.flag("from").is_some()).any(|one| {
-        let words: Vec<String> = match &one.json {
-            Some(words) => words.clone(),
-            None => one.text.text.split_whitespace().map(unquoted).collect(),
-        };
-        let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
-        sources.iter().any(|source| source.contains('$') || below(&directory, source))
-    });
-    if brings || !copies_only(&stages) {
+    let with_it = is_below(directory, source) && source.trim_end_matches('/') == target.trim_end_matches('/');
+    if goes_on || again || with_it || brings(&stages, directory) || !copies_only(&stages) {
         return None;
     }
     let message = format!(
@@ -175,11 +170,24 @@ fn without_managed_python(
         true => format!(
             "Set `ENV UV_PYTHON_INSTALL_DIR=/opt/python` in the builder and add `COPY --from={} /opt/python \
              /opt/python`",
-            file.stages[made].name.as_deref().unwrap_or("builder")
+            made.name.as_deref().unwrap_or("builder")
         ),
         false => format!("Copy {directory} to the same path"),
     };
     Some((message, fix))
+}
+
+/// Whether a COPY from another stage or image may bring a directory into one of these stages.
+fn brings(stages: &[&Stage], directory: &str) -> bool {
+    let copies = stages.iter().flat_map(|stage| &stage.instructions);
+    copies.filter(|one| one.flag("from").is_some()).any(|one| {
+        let words: Vec<String> = match &one.json {
+            Some(words) => words.clone(),
+            None => one.text.text.split_whitespace().map(unquoted).collect(),
+        };
+        let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
+        sources.iter().any(|source| source.contains('$') || is_below(directory, source))
+    })
 }
 
 /// Whether no RUN of these stages mounts another stage.

@@ -114,7 +114,6 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     let (family, image, certain) = family(file, stage)?;
-    let all: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
     let run = stage.runs.iter().find(|run| {
         let other = Family::of_program(run.command.program()).filter(|other| *other != family);
         let command = &run.command;
@@ -128,6 +127,7 @@ fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     })?;
     let program = run.command.program();
     // Some distributions have packages of the others' managers.
+    let all: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
     let before = all.iter().take_while(|one| !std::ptr::eq(**one, run));
     let mut before = before.filter(|one| !std::ptr::eq(**one, run));
     let installed = before.any(|one| {

@@ -66,6 +66,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
+    if !stage.runs.iter().any(|run| run.command.program() == "poetry") {
+        return None;
+    }
     let runs: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
     let plugin =
         |name: &str| runs.iter().any(|run| run.command.words.iter().any(|word| word.text.contains(name)));

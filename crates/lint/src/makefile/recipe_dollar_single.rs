@@ -1,5 +1,7 @@
 //! A variable of the shell with a single dollar sign, which make expands.
 
+use std::collections::BTreeSet;
+
 use crate::read::dockerfile::text::Text;
 use crate::read::makefile::{Makefile, Reference, references};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -46,11 +48,14 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Makefile) -> Vec<Found> {
-    let lines = file.recipes.iter().flat_map(|recipe| recipe.iter().map(move |line| (recipe, line)));
-    lines.filter_map(|(recipe, line)| fault(file, recipe, line)).collect()
+    let of_shell = |lines: &[Text]| {
+        let set: BTreeSet<&str> = lines.iter().flat_map(|line| set_names(&line.text)).collect();
+        lines.iter().filter_map(|line| fault(file, &set, line)).collect::<Vec<_>>()
+    };
+    file.shells().into_iter().flat_map(of_shell).collect()
 }
 
-fn fault(file: &Makefile, recipe: &[Text], line: &Text) -> Option<Found> {
+fn fault(file: &Makefile, set: &BTreeSet<&str>, line: &Text) -> Option<Found> {
     let start = line.text.trim_start_matches(['@', '-', '+', ' ', '\t']);
     if start.starts_with('#') {
         return None;
@@ -58,58 +63,57 @@ fn fault(file: &Makefile, recipe: &[Text], line: &Text) -> Option<Found> {
     references(&line.text).into_iter().find_map(|(at, reference)| {
         let Reference::Short(first, rest) = reference else { return None };
         let place = line.line_at(at);
-        let name = format!("{first}{rest}");
         if first.is_ascii_digit() {
-            return (line.text[..at].contains("awk") && rest.is_empty()).then(|| of_awk(place, &name));
+            return (line.text[..at].contains("awk") && rest.is_empty()).then(|| of_awk(place, first));
         }
         let letter = first.is_ascii_alphabetic() || first == '_';
-        if !letter || file.variables.contains(&first.to_string()) {
-            return None;
-        }
-        let set = is_set(&file.shell_text(recipe, line), &name);
-        if rest.is_empty() && !set {
-            return None;
-        }
-        let expanded = match rest.is_empty() {
-            true => format!("make expands `${name}` itself, to nothing"),
-            false => {
-                format!("make expands `${name}` as its variable `{first}`, which is not set, and `{rest}`")
-            }
-        };
-        if set {
-            let message = format!("{expanded}; the shell, which sets {name}, never sees it");
-            let fix = format!("Write `$${name}`");
-            return Some(Found::error(place, message, fix).unless_certain(!file.includes));
-        }
-        let fix = match file.variables.contains(&name) {
-            true => format!("Write `$({name})`"),
-            false => {
-                format!("Write `$${name}` for the variable of the shell, `$({name})` for the one of make")
-            }
-        };
-        Some(Found::warning(place, format!("{expanded}: the command gets `{rest}`"), fix))
+        (letter && !file.variables.contains(&first.to_string()))
+            .then(|| of_name(file, set, place, (first, &rest)))
+            .flatten()
     })
 }
 
-fn of_awk(line: usize, name: &str) -> Found {
-    let message = format!(
-        "make expands `${name}` itself, to nothing; awk gets an empty field and takes the whole line"
-    );
-    Found::warning(line, message, format!("Write `$${name}`"))
+/// What is wrong with `$name`, whose first letter is no variable of make.
+fn of_name(file: &Makefile, set: &BTreeSet<&str>, line: usize, (first, rest): (char, &str)) -> Option<Found> {
+    let name = format!("{first}{rest}");
+    let is_set = set.contains(name.as_str());
+    if rest.is_empty() && !is_set {
+        return None;
+    }
+    let expanded = match rest.is_empty() {
+        true => format!("make expands `${name}` itself, to nothing"),
+        false => format!("make expands `${name}` as its variable `{first}`, which is not set, and `{rest}`"),
+    };
+    if is_set {
+        let message = format!("{expanded}; the shell, which sets {name}, never sees it");
+        let fix = format!("Write `$${name}`");
+        return Some(Found::error(line, message, fix).unless_certain(!file.includes));
+    }
+    let fix = match file.variables.contains(&name) {
+        true => format!("Write `$({name})`"),
+        false => format!("Write `$${name}` for the variable of the shell, `$({name})` for the one of make"),
+    };
+    Some(Found::warning(line, format!("{expanded}: the command gets `{rest}`"), fix))
 }
 
-/// Whether a script gives a variable a value: `for NAME in`, `NAME=value`, `read NAME`.
-fn is_set(script: &str, name: &str) -> bool {
-    let mut before = "";
-    for word in script.split(|letter: char| letter.is_whitespace() || ";&|(){}`".contains(letter)) {
+fn of_awk(line: usize, field: char) -> Found {
+    let message =
+        format!("make expands `${field}` itself, to nothing; awk gets no field and takes the whole line");
+    Found::warning(line, message, format!("Write `$${field}`"))
+}
+
+/// The names to which a script gives a value: `for NAME in`, `NAME=value`, `read NAME`.
+fn set_names(script: &str) -> Vec<&str> {
+    let (mut found, mut before) = (Vec::new(), "");
+    let ends = |letter: char| letter.is_whitespace() || ";&|(){}`".contains(letter);
+    for word in script.split(ends).filter(|word| !word.is_empty()) {
         let word = word.trim_start_matches('@');
-        let assigned = word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
-        if assigned || word == name && matches!(before, "for" | "read" | "-r" | "select") {
-            return true;
+        match word.split_once('=') {
+            Some((name, _)) => found.push(name),
+            None if matches!(before, "for" | "read" | "-r" | "select") => found.push(word),
+            None => {}
         }
-        if !word.is_empty() {
-            before = word;
-        }
+        before = word;
     }
-    false
+    found
 }

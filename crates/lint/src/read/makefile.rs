@@ -33,11 +33,12 @@ impl Makefile {
         reader.file
     }
 
-    /// What the shell of a line of a recipe gets: the line, or the whole recipe.
-    pub(crate) fn shell_text(&self, recipe: &[Text], line: &Text) -> String {
+    /// What one shell gets at a time: each line of a recipe, or all of them.
+    pub(crate) fn shells(&self) -> Vec<&[Text]> {
+        let recipes = self.recipes.iter();
         match self.one_shell {
-            true => recipe.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n"),
-            false => line.text.clone(),
+            true => recipes.map(Vec::as_slice).collect(),
+            false => recipes.flat_map(|recipe| recipe.chunks(1)).collect(),
         }
     }
 }
@@ -87,10 +88,8 @@ impl Reader {
             return;
         }
         if self.in_rule && text.starts_with(self.prefix) {
-            let recipe = line.after(self.prefix.len_utf8());
-            match self.file.recipes.last_mut() {
-                Some(open) => open.push(recipe),
-                None => self.file.recipes.push(vec![recipe]),
+            if let Some(open) = self.file.recipes.last_mut() {
+                open.push(line.after(self.prefix.len_utf8()));
             }
             return;
         }
@@ -106,7 +105,11 @@ impl Reader {
             }
             _ => {}
         }
-        let rest = without_modifiers(trimmed);
+        self.statement(line, without_modifiers(trimmed));
+    }
+
+    /// A definition, an assignment or a rule.
+    fn statement(&mut self, line: &Text, rest: &str) {
         if let Some(name) = rest.strip_prefix("define ") {
             self.set(name.trim_end_matches([':', '=', '?', '+', ' ']));
             self.defines = 1;

@@ -1,5 +1,7 @@
 //! Variables of a unit that do not get the value that is written.
 
+use std::collections::BTreeSet;
+
 use crate::read::unit::{Unit, UnitSetting};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -46,7 +48,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(unit: &Unit) -> Vec<Found> {
-    let names: Vec<String> = unit.of_key("Environment").flat_map(names).collect();
+    let names: BTreeSet<String> = unit.of_key("Environment").flat_map(names).collect();
     unit.of_key("Environment").filter_map(|setting| fault(setting, &names)).collect()
 }
 
@@ -63,7 +65,7 @@ fn name(word: &str) -> Option<&str> {
     fits.then_some(name)
 }
 
-fn fault(setting: &UnitSetting, names: &[String]) -> Option<Found> {
+fn fault(setting: &UnitSetting, names: &BTreeSet<String>) -> Option<Found> {
     let words = setting.words();
     if let Some(word) = words.iter().find(|word| name(&word.text).is_none()) {
         let message = match words.first().and_then(|first| first.text.split_once('=')) {
@@ -84,7 +86,7 @@ fn fault(setting: &UnitSetting, names: &[String]) -> Option<Found> {
         let (own, value) = word.text.split_once('=')?;
         let used = variable(value)?;
         let known = ["PATH", "HOME", "USER", "PWD", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_HOME"];
-        if !known.contains(&used) && !names.iter().any(|name| name == used) && used != own {
+        if !known.contains(&used) && !names.contains(used) && used != own {
             return None;
         }
         let message = format!(

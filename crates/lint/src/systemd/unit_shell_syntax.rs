@@ -55,72 +55,83 @@ fn judge(unit: &Unit) -> Vec<Found> {
 /// Commands of the shell that are no programs anywhere.
 const BUILTINS: &[&str] =
     &["source", ".", "export", "eval", "set", "exec", "trap", "if", "for", "while", "until", "[["];
-/// Commands of the shell that some systems have as programs; these change only themselves.
-const WITHOUT_EFFECT: &[&str] = &["cd", "ulimit", "umask", "alias", "unset"];
 
 fn fault(command: &UnitCommand) -> Option<Found> {
     // systemd 258 starts such a command with a shell.
     if command.prefix.contains('|') {
         return None;
     }
-    let program = command.words.first()?.text.as_str();
-    let whole = command.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    let key = command.key;
-    let fix = format!("Write `{key}=/bin/bash -c '…'` with the whole command in quotes, or start a script");
-    if BUILTINS.contains(&program) {
-        let message = format!(
-            "systemd starts `{program}` as a program, and there is none: it is a word of the shell; the \
-             command fails"
-        );
-        return Some(Found::error(command.line, message, fix));
-    }
-    // ssh hands its words to a shell on the other machine.
-    let remote = matches!(command.program(), "ssh" | "pdsh" | "clush" | "echo");
-    let found = command.words.iter().skip(1).enumerate();
-    let last = command.words.len().saturating_sub(2);
-    let syntax = found.filter(|_| !remote).find(|(at, word)| is_syntax(word, *at == last));
-    if let Some((_, word)) = syntax {
-        let message = format!(
-            "systemd starts no shell here: {} gets `{}` as an argument, and what follows is no command of \
-             its own",
-            name(command),
-            word.text
-        );
-        let message = match word.text.contains("$(") || word.text.starts_with('`') {
-            true => format!(
-                "systemd starts no shell here: {} gets `{}` as text, and nothing runs it",
-                name(command),
-                word.text
-            ),
-            false => message,
-        };
-        return Some(Found::error(word.line, message, fix));
-    }
-    if WITHOUT_EFFECT.contains(&program) {
-        let message = format!(
-            "`{program}` is a command of the shell; systemd finds no such program, or one that changes \
-             nothing for the other commands of the unit"
-        );
-        let fix = match program {
-            "cd" => "Set WorkingDirectory=".to_owned(),
-            "ulimit" => "Set LimitMEMLOCK=, LimitNOFILE= and the like".to_owned(),
-            "umask" => "Set UMask=".to_owned(),
-            _ => fix,
-        };
-        return Some(Found::warning(command.line, message, fix));
-    }
-    let activates = matches!(program, "conda" | "mamba" | "micromamba")
-        && command.words.get(1).is_some_and(|word| word.text == "activate");
-    if activates {
-        let message = format!(
-            "`{whole}` changes the shell that runs it; the other commands of the unit keep \
-             their PATH"
-        );
-        let fix = "Name the Python of the environment: `/opt/conda/envs/NAME/bin/python`";
-        return Some(Found::error(command.line, message, fix));
-    }
     let texts: Vec<String> = command.words.iter().map(|word| word.text.clone()).collect();
-    cut_off(&texts).map(|cut| Found::warning(command.line, cut.message(), cut.fix()))
+    let cut = || cut_off(&texts).map(|cut| Found::warning(command.line, cut.message(), cut.fix()));
+    of_builtin(command)
+        .or_else(|| of_syntax(command))
+        .or_else(|| of_setting(command))
+        .or_else(|| of_conda(command))
+        .or_else(cut)
+}
+
+fn in_shell(command: &UnitCommand) -> String {
+    let key = command.key;
+    format!("Write `{key}=/bin/bash -c '…'` with the whole command in quotes, or start a script")
+}
+
+/// A word of the shell in place of the program.
+fn of_builtin(command: &UnitCommand) -> Option<Found> {
+    let program = command.words.first()?.text.as_str();
+    let message = format!(
+        "systemd starts `{program}` as a program, and there is none: it is a word of the shell; the command \
+         fails"
+    );
+    BUILTINS.contains(&program).then(|| Found::error(command.line, message, in_shell(command)))
+}
+
+/// A word that would mean something to a shell.
+fn of_syntax(command: &UnitCommand) -> Option<Found> {
+    // ssh hands its words to a shell on the other machine.
+    if matches!(command.program(), "ssh" | "pdsh" | "clush" | "echo") {
+        return None;
+    }
+    let last = command.words.len().saturating_sub(2);
+    let mut found = command.words.iter().skip(1).enumerate();
+    let (_, word) = found.find(|(at, word)| is_syntax(word, *at == last))?;
+    let (name, text) = (name(command), &word.text);
+    let message = match text.contains("$(") || text.starts_with('`') {
+        true => format!("systemd starts no shell here: {name} gets `{text}` as text, and nothing runs it"),
+        false => format!(
+            "systemd starts no shell here: {name} gets `{text}` as an argument, and what follows is no \
+             command of its own"
+        ),
+    };
+    Some(Found::error(word.line, message, in_shell(command)))
+}
+
+/// A command of the shell that changes only its own process.
+fn of_setting(command: &UnitCommand) -> Option<Found> {
+    let program = command.words.first()?.text.as_str();
+    let fix = match program {
+        "cd" => "Set WorkingDirectory=",
+        "ulimit" => "Set LimitMEMLOCK=, LimitNOFILE= and the like",
+        "umask" => "Set UMask=",
+        "alias" | "unset" => "Remove it",
+        _ => return None,
+    };
+    let message = format!(
+        "`{program}` is a command of the shell; systemd finds no such program, or one that changes nothing \
+         for the other commands of the unit"
+    );
+    Some(Found::warning(command.line, message, fix))
+}
+
+/// An environment of conda that is activated for no other command.
+fn of_conda(command: &UnitCommand) -> Option<Found> {
+    let activates = matches!(command.program(), "conda" | "mamba" | "micromamba")
+        && command.words.get(1).is_some_and(|word| word.text == "activate");
+    let message = format!(
+        "`{} activate` changes only the shell that runs it; the other commands of the unit keep their PATH",
+        command.program()
+    );
+    let fix = "Name the Python of the environment: `/opt/conda/envs/NAME/bin/python`";
+    activates.then(|| Found::error(command.line, message, fix))
 }
 
 fn name(command: &UnitCommand) -> String {

@@ -88,31 +88,30 @@ fn fault(workflow: &Workflow, job: &Job) -> Option<Found> {
     if !runners.iter().all(hosted) {
         return None;
     }
-    let (line, what, certain) = need(workflow, job)?;
+    let (line, what) = need(workflow, job)?;
     let message = format!("job {} runs on {label}, GitHub's own runner, which has no GPU; {what}", job.name);
     let fix = "Name a runner with a GPU in runs-on: the labels of a self-hosted one, or a larger runner of \
                your organization";
-    Some(Found::error(line, message, fix).unless_certain(certain))
+    Some(Found::error(line, message, fix))
 }
 
-/// Where a job needs a GPU, what happens without one, and whether it certainly happens.
-fn need(workflow: &Workflow, job: &Job) -> Option<(usize, String, bool)> {
+/// Where a job certainly needs a GPU, and what happens without one.
+fn need(workflow: &Workflow, job: &Job) -> Option<(usize, String)> {
     let options = |value: &Value| below(value, &["options"]).and_then(text).and_then(|one| gpu_option(&one));
     if let Some(option) = below(&job.value, &["container"]).and_then(options) {
         let line = workflow.line_in(job, &["container", "options"]);
-        return Some((line, format!("with `{option}` its container does not start"), true));
+        return Some((line, format!("with `{option}` its container does not start")));
     }
     let services = below(&job.value, &["services"]).and_then(Value::as_mapping).into_iter().flatten();
     for (name, value) in services {
         if let (Some(name), Some(option)) = (text(name), options(value)) {
             let line = workflow.line_in(job, &["services", &name, "options"]);
-            return Some((line, format!("with `{option}` service {name} does not start"), true));
+            return Some((line, format!("with `{option}` service {name} does not start")));
         }
     }
-    job.steps.iter().find_map(|step| {
-        let found = step.commands.iter().filter(|one| one.certain && !one.condition && one.after != "||");
-        let (command, what) = found.into_iter().find_map(|one| Some((one, in_step(workflow, one)?)))?;
-        Some((command.line, what, !step.may_not_count)).filter(|(_, _, certain)| *certain)
+    job.steps.iter().filter(|step| !step.may_not_count).find_map(|step| {
+        let certain = step.commands.iter().filter(|one| one.certain && !one.condition && one.after != "||");
+        certain.into_iter().find_map(|one| Some((one.line, in_step(workflow, one)?)))
     })
 }
 

@@ -14,7 +14,6 @@ use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::read::script::Script;
-use crate::read::unit::{Unit, UnitSetting, UnitWord};
 
 impl Settings {
     /// The variables of the image that a Dockerfile makes.
@@ -53,29 +52,6 @@ impl Settings {
             ..Scope::default()
         };
         Settings { scopes: read.services.iter().map(scope).collect(), ..Settings::empty(file) }
-    }
-
-    /// The variables of a service of systemd, set by `Environment=`.
-    pub(crate) fn of_unit(read: &Unit, file: &File) -> Settings {
-        let (torch, nccl) = Settings::versions(file.facts.as_deref());
-        let words = read.of_key("Environment").flat_map(UnitSetting::words);
-        let setting = |word: UnitWord| {
-            let (name, value) = word.text.split_once('=').filter(|(name, _)| !name.is_empty())?;
-            Some(Setting {
-                name: name.to_owned(),
-                // `%i` differs from instance to instance.
-                value: (!value.contains(['%', '$'])).then(|| value.to_owned()),
-                written: value.to_owned(),
-                location: word.line.into(),
-                held: Held::Always,
-                certain: true,
-            })
-        };
-        let settings = words.filter_map(setting).collect();
-        Settings {
-            scopes: vec![Scope { settings, torch, nccl, ..Scope::default() }],
-            ..Settings::empty(file)
-        }
     }
 
     /// The variables that a script sets for what it starts.
