@@ -77,12 +77,12 @@ fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
         let piped_from = index.checked_sub(1).and_then(|before| runs.get(before)).map(|run| &run.command);
         release = installed(run, piped_from).unwrap_or(release);
         let command = &run.command;
-        let own = stage.runs.iter().any(|one| std::ptr::eq(one, *run));
+        let own = index >= runs.len() - stage.runs.len();
         let counts = own && command.certain && !command.condition && command.after != "||";
         if command.program() != "poetry" || !counts || release == Release::Other {
             continue;
         }
-        let Some((what, instead)) = removed(command, &plugin) else { continue };
+        let Some(Removed { what, instead, plugin }) = removed(command, &plugin) else { continue };
         let message = match release {
             Release::Newest => {
                 format!(
@@ -91,7 +91,8 @@ fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
             }
             _ => format!("Poetry 2 has no {what}; the command fails"),
         };
-        let certain = release == Release::Two { default: false };
+        // A project may ask for the plugin itself, and Poetry then installs it.
+        let certain = release == Release::Two { default: false } && !plugin;
         return Some(Found::error(command.line, message, instead).unless_certain(certain));
     }
     None
@@ -151,32 +152,37 @@ fn of_specifier(specifier: &str, default: bool) -> Release {
     }
 }
 
-/// What a command uses that Poetry 2 does not have, and what to write instead.
-fn removed(command: &Command, plugin: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
+/// Something that Poetry 2 does not have.
+struct Removed {
+    what: &'static str,
+    instead: &'static str,
+    /// Whether a plugin has it.
+    plugin: bool,
+}
+
+/// What a command uses that Poetry 2 does not have, unless a plugin of this name is installed.
+fn removed(command: &Command, plugin: &dyn Fn(&str) -> bool) -> Option<Removed> {
     let verb = command.words.iter().skip(1).find(|word| !word.text.starts_with('-'))?.text.as_str();
-    let option = |names: &[&'static str]| names.iter().copied().find(|name| command.has(name));
+    let made = |what, instead, plugin| Some(Removed { what, instead, plugin });
     match verb {
-        "install" | "update" | "show" if option(&["--no-dev"]).is_some() => {
-            Some(("option --no-dev".to_owned(), "Use `--without dev`, or `--only main`".to_owned()))
+        "install" | "update" | "show" if command.has("--no-dev") => {
+            made("option --no-dev", "Use `--without dev`, or `--only main`", false)
         }
-        "install" if option(&["--remove-untracked"]).is_some() => {
-            Some(("option --remove-untracked".to_owned(), "Use `poetry sync`".to_owned()))
+        "install" if command.has("--remove-untracked") => {
+            made("option --remove-untracked", "Use `poetry sync`", false)
         }
-        "lock" => match option(&["--no-update", "--check"])? {
-            "--check" => Some(("`poetry lock --check`".to_owned(), "Use `poetry check --lock`".to_owned())),
-            _ => Some((
-                "option --no-update of `poetry lock`".to_owned(),
-                "Remove the option: `poetry lock` keeps the versions that are locked".to_owned(),
-            )),
-        },
-        "export" if !plugin("poetry-plugin-export") => Some((
-            "command `export` of its own".to_owned(),
-            "Install poetry-plugin-export together with Poetry".to_owned(),
-        )),
-        "shell" if !plugin("poetry-plugin-shell") => Some((
-            "command `shell` of its own".to_owned(),
-            "Use `poetry run`, or install poetry-plugin-shell".to_owned(),
-        )),
+        "lock" if command.has("--check") => made("`poetry lock --check`", "Use `poetry check --lock`", false),
+        "lock" if command.has("--no-update") => made(
+            "option --no-update of `poetry lock`",
+            "Remove the option: `poetry lock` keeps the versions that are locked",
+            false,
+        ),
+        "export" if !plugin("poetry-plugin-export") => {
+            made("command `export` of its own", "Install poetry-plugin-export together with Poetry", true)
+        }
+        "shell" if !plugin("poetry-plugin-shell") => {
+            made("command `shell` of its own", "Use `poetry run`, or install poetry-plugin-shell", true)
+        }
         _ => None,
     }
 }

@@ -2,18 +2,12 @@
 //!
 //! Lines, comments and quotes are those of man/systemd.syntax.xml and man/systemd.service.xml@7910079d.
 
-use catalog::Catalog;
-
 use super::dockerfile::command::{Command, Word};
 use super::dockerfile::text::Text;
 use crate::file::File;
-use crate::recognize::base_name;
 
 #[derive(Debug)]
 pub(crate) struct Unit {
-    pub catalog: &'static Catalog,
-    /// The last part of its path.
-    pub name: String,
     /// The service that a drop-in changes: `docker.service` of `docker.service.d/override.conf`.
     pub drop_in_of: Option<String>,
     pub settings: Vec<UnitSetting>,
@@ -27,8 +21,6 @@ pub(crate) struct UnitSetting {
     pub key: String,
     /// Its value, continued lines joined.
     pub value: Text,
-    /// The line of the key, from 1.
-    pub line: usize,
 }
 
 /// A word of a value.
@@ -61,8 +53,6 @@ impl Unit {
         let _own = parts.next();
         let drop_in_of = parts.next().and_then(|folder| folder.strip_suffix(".d")).map(str::to_owned);
         Unit {
-            catalog: file.catalog,
-            name: base_name(&file.name),
             drop_in_of: drop_in_of.filter(|_| !file.name.ends_with(".service")),
             settings: settings(&file.text),
         }
@@ -152,12 +142,8 @@ fn settings(text: &str) -> Vec<UnitSetting> {
             name.clone_into(&mut section);
             continue;
         } else if let Some((key, value)) = part.split_once('=') {
-            let mut setting = UnitSetting {
-                section: section.clone(),
-                key: key.trim().to_owned(),
-                value: Text::default(),
-                line: index + 1,
-            };
+            let mut setting =
+                UnitSetting { section: section.clone(), key: key.trim().to_owned(), value: Text::default() };
             setting.value.push(index + 1, value.trim_start());
             setting.value.push(index + 1, " ");
             found.push(setting);
