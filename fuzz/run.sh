@@ -40,6 +40,7 @@ targets=(
     lint_fix
     lint_hostfile
     lint_kubernetes
+    lint_makefile
     lint_merged
     lint_nccl_conf
     lint_profile
@@ -49,7 +50,9 @@ targets=(
     lint_sbatch
     lint_shell
     lint_sshd
+    lint_systemd_unit
     lint_toolkit
+    lint_workflow
     lock
     log
     log_stream
@@ -141,6 +144,9 @@ seeds() {
     line reading 'read /etc/docker/daemon.json\n{"runtimes":{"nvidia":{"path":"nvidia-container-runtime"}}}' \
         'run nvidia-smi -q -x\n<nvidia_smi_log><gpu id="0"></gpu></nvidia_smi_log>' 'run ldconfig -p\n\tlibcuda.so.1 (libc6) => /x\n' \
         'environment\nNCCL_DEBUG=INFO\nLD_LIBRARY_PATH=/x:/y\n'
+    line lint_systemd_unit '[Service]\nType=oneshot\nEnvironment="A=b c" D=e\nExecStart=-/bin/sh -c "a && b" ; @x y \\\n  z\n'
+    line lint_makefile 'A := $(shell b)\n.ONESHELL:\nall: A = c\nall: ; d\n\tfor i in $(A); do echo $$i $x; done\n'
+    line lint_workflow 'on: push\npermissions: {packages: read}\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: |\n          docker run -it --gpus all b ${{ c }}\n'
     line lint_toolkit 'disable-require = false\n[nvidia-container-cli]\nldconfig = "@/sbin/ldconfig"\nno-cgroups = true\n'
     line image_probe '{"python":"3.12.3"}' 'cuda>=12.4 brand=tesla,driver>=470,driver<471' 'id=ubuntu\nversion=22.04\n'
     line image_reference ubuntu:24.04 nvcr.io/nvidia/pytorch:24.07-py3 localhost:5000/a/b@sha256:"$(printf '0%.0s' {1..64})"

@@ -92,6 +92,9 @@ pub fn detect(name: &str, text: &str) -> Detected {
             false => Detected::Kind(Kind::Compose),
         },
         Some(Kind::Conda) if !has(text, "dependencies") => known(None),
+        Some(Kind::GithubWorkflow) if !has_any(text, &["jobs"]) => known(None),
+        // Other programs have `.service` files too: D-Bus, Avahi.
+        Some(Kind::SystemdUnit) if !is_unit(text) => known(None),
         // A script's first line decides who runs it.
         Some(Kind::Shell) if first_line(text).starts_with("#!") && first_line(text).contains("python") => {
             Detected::Kind(Kind::Python)
@@ -129,6 +132,11 @@ fn is_source(name: &str) -> bool {
     const SOURCES: &[&str] =
         &["go", "rs", "ts", "tsx", "js", "mjs", "java", "rb", "c", "h", "cc", "cpp", "css", "svg", "xml"];
     SOURCES.iter().any(|one| end.eq_ignore_ascii_case(one))
+}
+
+/// Whether a text has a section of systemd's units of services.
+fn is_unit(text: &str) -> bool {
+    text.lines().any(|line| matches!(line.trim(), "[Unit]" | "[Service]" | "[Install]"))
 }
 
 /// Whether the first line that is no comment is an instruction; an empty file may become one.
@@ -244,6 +252,11 @@ mod tests {
         for text in ["{\"a\": 1}", "{\"a\": {{ a }}"] {
             assert_eq!(of("ds_config.json", text), Err(Unchecked::UnknownType), "{text}");
         }
+        assert_eq!(of("a.service", "[Service]\nExecStart=/bin/a\n"), Ok(Kind::SystemdUnit));
+        assert_eq!(of("a.service", "[D-BUS Service]\nName=a\n"), Err(Unchecked::UnknownType));
+        let workflow = "on: push\njobs:\n  a:\n    runs-on: x\n";
+        assert_eq!(of(".github/workflows/a.yml", workflow), Ok(Kind::GithubWorkflow));
+        assert_eq!(of(".github/workflows/a.yml", "a: 1\n"), Err(Unchecked::UnknownType));
         assert_eq!(of("notes.md", "FROM here\n"), Ok(Kind::Dockerfile));
         assert_eq!(of("notes.md", "hello\n"), Err(Unchecked::UnknownType));
     }

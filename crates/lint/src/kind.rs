@@ -38,6 +38,12 @@ pub enum Kind {
     Kubernetes,
     /// `sshd_config`.
     Sshd,
+    /// A service of systemd, `NAME.service`, or a drop-in of one.
+    SystemdUnit,
+    /// A workflow of GitHub Actions.
+    GithubWorkflow,
+    /// A makefile.
+    Makefile,
     /// A script in Python.
     Python,
 }
@@ -62,6 +68,9 @@ impl Kind {
         Kind::ToolkitConfig,
         Kind::Kubernetes,
         Kind::Sshd,
+        Kind::SystemdUnit,
+        Kind::GithubWorkflow,
+        Kind::Makefile,
         Kind::Python,
     ];
 
@@ -85,6 +94,9 @@ impl Kind {
             Kind::ToolkitConfig => "toolkit-config",
             Kind::Kubernetes => "kubernetes",
             Kind::Sshd => "sshd",
+            Kind::SystemdUnit => "systemd-unit",
+            Kind::GithubWorkflow => "github-workflow",
+            Kind::Makefile => "makefile",
             Kind::Python => "python",
         }
     }

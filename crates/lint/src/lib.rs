@@ -1,6 +1,6 @@
 //! Checks files before anything is built or started: Dockerfiles, compose and stack
 //! files, environment variables and the scripts that set them, DeepSpeed's configuration, files that
-//! configure a machine, training scripts.
+//! configure a machine, services of systemd, workflows of GitHub Actions, makefiles, training scripts.
 //!
 //! In: files, and the facts of a machine where they are wanted. Out: findings with their lines, and the edits
 //! that are certain.
@@ -32,12 +32,14 @@ mod kubernetes;
 mod list;
 mod location;
 mod machine;
+mod makefile;
 mod model_path;
 mod mounted_settings;
 mod one_word;
 mod outputs;
 mod packages;
 mod pod_names;
+mod ray;
 mod read;
 pub mod recognize;
 pub mod report;
@@ -46,11 +48,15 @@ mod schema;
 mod script;
 mod servers;
 mod shell_words;
+mod systemd;
+mod terminal;
 mod torch;
 mod training;
+mod uv_environments;
 mod variables;
 mod video;
 mod workers;
+mod workflow;
 
 pub use asks::{Asks, asks, env_files, modules, nearby};
 pub use detect::{Skipped, Unchecked};
@@ -69,6 +75,7 @@ use read::config::Config;
 use read::dockerfile::Dockerfile;
 use read::launch::Launches;
 use read::machine::Machine;
+use read::makefile::Makefile;
 use read::manifest::Manifest;
 use read::of_file::{hostfile, requirements};
 use read::packages::PackageList;
@@ -76,6 +83,8 @@ use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;
 use read::started::Started;
+use read::unit::Unit;
+use read::workflow::Workflow;
 
 use facts::Facts;
 use judge::Checks;
@@ -107,7 +116,10 @@ struct Content {
     config: Option<Config>,
     hostfile: Option<Hostfile>,
     machine: Option<Machine>,
+    unit: Option<Unit>,
     manifest: Option<Manifest>,
+    workflow: Option<Workflow>,
+    makefile: Option<Makefile>,
     program: Option<Program>,
 }
 
@@ -139,6 +151,9 @@ impl Content {
                 let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
             }
+            Kind::SystemdUnit => content.unit(file),
+            Kind::GithubWorkflow => content.workflow = Some(Workflow::of(file)),
+            Kind::Makefile => content.makefile = Some(Makefile::read(&file.text)),
             Kind::Kubernetes => content.manifest = Some(Manifest::of(file)),
             Kind::Python => {
                 content.program = Some(Program::of(file));
@@ -155,6 +170,12 @@ impl Content {
         self.settings = Some(Settings::of_dockerfile(&read, file));
         self.launches = Some(Launches::of_dockerfile(&read));
         self.dockerfile = Some(read);
+    }
+
+    fn unit(&mut self, file: &File) {
+        let read = Unit::of(file);
+        self.settings = Some(Settings::of_unit(&read, file));
+        self.unit = Some(read);
     }
 
     fn script(&mut self, file: &File) {
@@ -188,6 +209,9 @@ impl Content {
             Judge::Deepspeed(judge) => self.config.as_ref().map(judge),
             Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
             Judge::Machine(judge) => self.machine.as_ref().map(judge),
+            Judge::Unit(judge) => self.unit.as_ref().map(judge),
+            Judge::Workflow(judge) => self.workflow.as_ref().map(judge),
+            Judge::Makefile(judge) => self.makefile.as_ref().map(judge),
             Judge::Manifest(judge) => self.manifest.as_ref().map(judge),
             Judge::Training(judge) => self.program.as_ref().map(judge),
             // Of what could not be read there is no content: [`unreadable`].

@@ -7,11 +7,14 @@ use super::dockerfile::*;
 use super::files::*;
 use super::kubernetes::*;
 use super::machine::*;
+use super::makefile::*;
 use super::packages::*;
 use super::rule::Rule;
 use super::script::*;
+use super::systemd::*;
 use super::training::*;
 use super::variables::*;
+use super::workflow::*;
 
 /// Every rule, kind by kind, in the order of the documentation.
 pub const RULES: &[&Rule] = &[
@@ -120,6 +123,9 @@ pub const RULES: &[&Rule] = &[
     &user_unknown::RULE,
     &archive_option_wrong::RULE,
     &instruction_value_invalid::RULE,
+    &package_manager_missing::RULE,
+    &poetry_option_removed::RULE,
+    &jax_extra_unserved::RULE,
     &compose_unreadable::RULE,
     &compose_key_refused::RULE,
     &compose_reference_undeclared::RULE,
@@ -164,6 +170,8 @@ pub const RULES: &[&Rule] = &[
     &published_port_inside::RULE,
     &environment_hidden::RULE,
     &mount_hides_program::RULE,
+    &mount_hides_environment::RULE,
+    &ray_service_port_differs::RULE,
     &hf_transfer_missing_in_service::RULE,
     &variable_undefined::RULE,
     &stack_image_missing::RULE,
@@ -233,6 +241,7 @@ pub const RULES: &[&Rule] = &[
     &here_document_expanded_early::RULE,
     &lightning_tasks_differ::RULE,
     &master_port_differs::RULE,
+    &ray_port_differs::RULE,
     &megatron_batch_indivisible::RULE,
     &sbatch_job_id_unparsed::RULE,
     &variable_misspelled::RULE,
@@ -322,6 +331,12 @@ pub const RULES: &[&Rule] = &[
     &sshd_option_in_match::RULE,
     &sshd_option_repeated::RULE,
     &sshd_port_differs::RULE,
+    &unit_shell_syntax::RULE,
+    &unit_program_refused::RULE,
+    &unit_start_repeated::RULE,
+    &unit_environment_misread::RULE,
+    &unit_terminal_missing::RULE,
+    &unit_container_detached::RULE,
     &manifest_unreadable::RULE,
     &manifest_key_invalid::RULE,
     &api_version_wrong::RULE,
@@ -375,6 +390,12 @@ pub const RULES: &[&Rule] = &[
     &gpu_resource_renamed::RULE,
     &mig_resource_not_offered::RULE,
     &gpu_too_old_for_option::RULE,
+    &runner_without_gpu::RULE,
+    &registry_permission_missing::RULE,
+    &step_terminal_missing::RULE,
+    &recipe_dollar_single::RULE,
+    &shell_call_expanded_by_make::RULE,
+    &recipe_without_tab::RULE,
     &device_fixed_for_all_ranks::RULE,
     &global_rank_as_local::RULE,
     &world_size_from_devices::RULE,

@@ -71,8 +71,20 @@ fn is_list_of_packages(name: &str, base: &str) -> bool {
     base.starts_with("requirements") || stem.ends_with("requirements") || folder == Some("requirements")
 }
 
+/// `Makefile`, `GNUmakefile`, `Makefile.docker`, `rules.mk`; not the templates of automake and Perl, nor what
+/// nmake reads.
+fn is_makefile(base: &str) -> bool {
+    const OTHERS: &[&str] = &["am", "pl", "win", "win32", "nmake", "vc", "msc", "bcc"];
+    let of = base.strip_prefix("makefile.").is_some_and(|end| !OTHERS.contains(&end));
+    matches!(base, "makefile" | "gnumakefile") || of || base.ends_with(".mk")
+}
+
 /// Files that hold settings: `.env`, `train.sh`, `.bashrc`, `nccl.conf`.
 fn setting(name: &str, base: &str) -> Option<Kind> {
+    let yaml = base.ends_with(".yml") || base.ends_with(".yaml");
+    if yaml && name.contains(".github/workflows/") {
+        return Some(Kind::GithubWorkflow);
+    }
     if base == ".deepspeed_env" {
         return Some(Kind::DeepspeedEnvironment);
     }
@@ -90,6 +102,12 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
         || name.ends_with("etc/environment")
     {
         return Some(Kind::Environment);
+    }
+    if base.ends_with(".service") || (name.contains(".service.d/") && base.ends_with(".conf")) {
+        return Some(Kind::SystemdUnit);
+    }
+    if is_makefile(base) {
+        return Some(Kind::Makefile);
     }
     if base == "daemon.json" {
         return Some(Kind::DaemonJson);
@@ -116,7 +134,6 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
     if base == "pyproject.toml" {
         return Some(Kind::Pyproject);
     }
-    let yaml = base.ends_with(".yml") || base.ends_with(".yaml");
     if yaml && (base.starts_with("environment") || base.starts_with("conda")) {
         return Some(Kind::Conda);
     }
@@ -208,6 +225,24 @@ fn is_accelerate(text: &str) -> bool {
         || has("compute_environment") && others.iter().filter(|key| has(key)).count() > 1
 }
 
+/// Whether a text is a workflow of GitHub Actions: jobs that run on something.
+fn is_workflow(text: &str) -> bool {
+    let top = |key: &str| text.lines().any(|line| line.trim_end() == key);
+    let on = text.lines().any(|line| line.starts_with("on:"));
+    on && top("jobs:") && text.contains("runs-on:")
+}
+
+/// The kind of a text in YAML, by its keys.
+fn kind_of_keys(text: &str) -> Option<Kind> {
+    if is_accelerate(text) {
+        return Some(Kind::AccelerateConfig);
+    }
+    if is_workflow(text) {
+        return Some(Kind::GithubWorkflow);
+    }
+    text.lines().any(|line| line.trim_end() == "services:").then_some(Kind::Compose)
+}
+
 /// The kind that a text shows.
 pub fn kind_of_text(text: &str) -> Option<Kind> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
@@ -239,13 +274,7 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     if TOOLKIT.iter().any(|section| line(section)) {
         return Some(Kind::ToolkitConfig);
     }
-    if is_accelerate(text) {
-        return Some(Kind::AccelerateConfig);
-    }
-    if text.lines().any(|line| line.trim_end() == "services:") {
-        return Some(Kind::Compose);
-    }
-    line("FROM ").then_some(Kind::Dockerfile)
+    kind_of_keys(text).or_else(|| line("FROM ").then_some(Kind::Dockerfile))
 }
 
 #[cfg(test)]
@@ -298,6 +327,12 @@ mod tests {
             ("environment.yml", Kind::Conda),
             ("/etc/docker/daemon.json", Kind::DaemonJson),
             ("/etc/ssh/sshd_config", Kind::Sshd),
+            ("etc/systemd/system/vllm@.service", Kind::SystemdUnit),
+            ("docker.service.d/override.conf", Kind::SystemdUnit),
+            ("repo/.github/workflows/environment.yml", Kind::GithubWorkflow),
+            ("Makefile", Kind::Makefile),
+            ("make/docker.mk", Kind::Makefile),
+            ("Makefile.gpu", Kind::Makefile),
         ] {
             assert_eq!(kind_of_name(name), Some(kind), "{name}");
         }
@@ -310,6 +345,10 @@ mod tests {
             "dockerfiles",
             "values.yaml",
             "mydockerfile",
+            "Makefile.am",
+            "Makefile.in",
+            "vllm.service.j2",
+            "override.conf",
             "composer.yml",
             "full-stack-notes.md",
         ] {
@@ -325,6 +364,8 @@ mod tests {
         assert_eq!(kind_of_text(accelerate), Some(Kind::AccelerateConfig));
         assert_eq!(kind_of_text("distributed_type: FSDP\n"), None);
         assert_eq!(kind_of_text("torch==2.6.0\n"), None);
+        let workflow = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n";
+        assert_eq!(kind_of_text(workflow), Some(Kind::GithubWorkflow));
         assert_eq!(kind_of_text("{\n  \"train_batch_size\": 8\n}\n"), Some(Kind::DeepspeedConfig));
         assert_eq!(kind_of_text("{\"a\": 1}"), None);
         let many: String = (0..40).map(|at| format!(", \"k{at}\": 1")).collect();

@@ -14,12 +14,15 @@ use super::read::dockerfile::Dockerfile;
 use super::read::hostfile::Hostfile;
 use super::read::launch::Launches;
 use super::read::machine::Machine;
+use super::read::makefile::Makefile;
 use super::read::manifest::Manifest;
 use super::read::packages::PackageList;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
+use super::read::unit::Unit;
 use super::read::unreadable::Unreadable;
+use super::read::workflow::Workflow;
 use facts::Facts;
 
 /// A rule: a struct of constants with a function pointer.
@@ -67,6 +70,12 @@ pub(crate) enum Judge {
     Hostfile(fn((&Hostfile, Option<&Facts>)) -> Vec<Found>),
     /// Of a file that configures a machine.
     Machine(fn(&Machine) -> Vec<Found>),
+    /// Of a service of systemd.
+    Unit(fn(&Unit) -> Vec<Found>),
+    /// Of a workflow of GitHub Actions.
+    Workflow(fn(&Workflow) -> Vec<Found>),
+    /// Of a makefile.
+    Makefile(fn(&Makefile) -> Vec<Found>),
     /// Of Kubernetes manifests.
     Manifest(fn(&Manifest) -> Vec<Found>),
     /// Of a training script.
@@ -96,8 +105,14 @@ pub enum Subject {
     Deepspeed,
     /// Files that configure a machine.
     Machine,
+    /// Services of systemd.
+    Systemd,
     /// Kubernetes manifests.
     Kubernetes,
+    /// Workflows of GitHub Actions.
+    Workflow,
+    /// Makefiles.
+    Makefile,
     /// Training scripts.
     Training,
     /// Files of any kind.
@@ -115,7 +130,10 @@ impl Subject {
         Subject::Accelerate,
         Subject::Deepspeed,
         Subject::Machine,
+        Subject::Systemd,
         Subject::Kubernetes,
+        Subject::Workflow,
+        Subject::Makefile,
         Subject::Training,
         Subject::Files,
     ];
@@ -131,7 +149,10 @@ impl Subject {
             Subject::Accelerate => "accelerate",
             Subject::Deepspeed => "deepspeed",
             Subject::Machine => "machine",
+            Subject::Systemd => "systemd",
             Subject::Kubernetes => "kubernetes",
+            Subject::Workflow => "workflow",
+            Subject::Makefile => "makefile",
             Subject::Training => "training",
             Subject::Files => "files",
         }
@@ -148,7 +169,10 @@ impl Subject {
             Subject::Accelerate => "accelerate's configuration",
             Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
             Subject::Machine => "Configuration of a machine",
+            Subject::Systemd => "Services of systemd",
             Subject::Kubernetes => "Kubernetes manifests",
+            Subject::Workflow => "GitHub Actions workflows",
+            Subject::Makefile => "Makefiles",
             Subject::Training => "Training scripts",
             Subject::Files => "Files of any kind",
         }
@@ -167,7 +191,10 @@ impl Rule {
             Judge::Accelerate(_) => Subject::Accelerate,
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
+            Judge::Unit(_) => Subject::Systemd,
             Judge::Manifest(_) => Subject::Kubernetes,
+            Judge::Workflow(_) => Subject::Workflow,
+            Judge::Makefile(_) => Subject::Makefile,
             Judge::Training(_) => Subject::Training,
             Judge::Unreadable(_) | Judge::Skipped(_) => Subject::Files,
         }

@@ -124,8 +124,9 @@ fn of_machine(file: &File, files: &[File], skipped: &[Skipped], roots: &Roots) -
 /// Whether a file that is linted says more of one that configures a machine.
 fn says_more(of: &File, other: &File) -> bool {
     match of.kind {
+        Kind::DaemonJson => is_of_docker(&other.name),
         Kind::ToolkitConfig => {
-            matches!(other.kind, Kind::Compose | Kind::DaemonJson | Kind::Shell)
+            matches!(other.kind, Kind::Compose | Kind::DaemonJson | Kind::Shell) || is_of_docker(&other.name)
         }
         Kind::Sshd => {
             let connects =
@@ -136,13 +137,17 @@ fn says_more(of: &File, other: &File) -> bool {
     }
 }
 
+/// Whether a file is the unit of docker, or a drop-in of it.
+fn is_of_docker(name: &str) -> bool {
+    let base = base_name(name);
+    base == "docker.service" || name.contains("docker.service.d/") && base.ends_with(".conf")
+}
+
 /// Whether a file that no rule checks may say more, by its name.
 fn may_say_more(kind: Kind, other: &Skipped) -> bool {
     let (name, base) = (other.name.as_str(), base_name(&other.name));
     match kind {
-        Kind::DaemonJson => {
-            base == "docker.service" || name.contains("docker.service.d/") && base.ends_with(".conf")
-        }
+        Kind::DaemonJson => is_of_docker(name),
         Kind::ToolkitConfig => base == "docker.service" || name.contains("docker.service.d/"),
         Kind::Sshd => base == "ssh_config" || name.ends_with(".ssh/config"),
         Kind::NcclConf => {

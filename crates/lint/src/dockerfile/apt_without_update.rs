@@ -1,5 +1,6 @@
 //! apt-get install without the lists of packages.
 
+use crate::dockerfile::package_manager_missing::lacks_apt;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -32,7 +33,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         matches!(stage.from, From::Image(_))
             && repository.is_some_and(|name| !name.starts_with("nvcr.io") && name != "rockylinux")
     };
-    file.stages.iter().filter(known).filter_map(stage).collect()
+    file.stages.iter().filter(known).filter(|one| !lacks_apt(file, one)).filter_map(stage).collect()
 }
 
 fn stage(stage: &Stage) -> Option<Found> {

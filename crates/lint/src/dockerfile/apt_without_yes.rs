@@ -1,5 +1,6 @@
 //! apt-get install that stops at its question.
 
+use crate::dockerfile::package_manager_missing::lacks_apt;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
 use crate::rule::{Change, Found, Judge, Rule, Severity, dockerfile};
 
@@ -36,7 +37,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    file.stages.iter().flat_map(stage).collect()
+    file.stages.iter().filter(|one| !lacks_apt(file, one)).flat_map(stage).collect()
 }
 
 fn stage(stage: &Stage) -> Vec<Found> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::dockerfile::package_manager_missing::lacks_apt;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -29,6 +30,9 @@ pub(crate) const RULE: Rule = Rule {
              COPY --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch && pip cache purge\n"),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-rockylinux8\nRUN apt-get update && apt-get install -y git\n",
+        ),
     ],
 };
 
@@ -36,7 +40,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let (mut pip, mut lists) = (None, None);
     for stage in file.shipped().into_iter().rev() {
         pip = pip.or_else(|| pip_cache(stage));
-        lists = lists.or_else(|| apt_lists(stage));
+        lists = lists.or_else(|| apt_lists(stage).filter(|_| !lacks_apt(file, stage)));
     }
     [lists, pip].into_iter().flatten().collect()
 }

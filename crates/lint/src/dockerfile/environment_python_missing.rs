@@ -1,8 +1,12 @@
 //! A virtual environment without the Python that it was made with.
 
+use std::cell::OnceCell;
+
 use crate::read::dockerfile::python::Kind;
+use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::uv_environments::{UvEnvironment, chain, environments};
 
 pub(crate) const RULE: Rule = Rule {
     id: "environment-python-missing",
@@ -28,8 +32,44 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12 AS build\nRUN python -m venv /venv\nFROM python:3.12\nCOPY --from=build \
              /venv /opt/venv\n",
         ),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS builder\nWORKDIR /app\nRUN uv python install 3.12\n\
+             COPY . .\nRUN uv sync --frozen --no-dev --python 3.12\nFROM \
+             nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
+             COPY --from=builder --chown=app:app /app/.venv /app/.venv\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04 AS builder\nENV UV_PYTHON_INSTALL_DIR=/opt/python\nRUN uv venv --python 3.11 \
+             /opt/venv\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=builder /opt/venv /opt/venv\n",
+        ),
+        dockerfile(
+            "FROM debian:12 AS base\nENV UV_PYTHON_PREFERENCE=only-managed\nFROM base AS build\nWORKDIR \
+             /srv\n\
+             RUN uv sync --locked\nFROM debian:12\nCOPY --from=build /srv /srv\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nENV UV_PYTHON_INSTALL_DIR=/opt/python \
+             UV_PROJECT_ENVIRONMENT=/opt/venv\nRUN uv python install 3.12\nRUN uv sync --frozen\nFROM \
+             nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /opt/python /opt/python\nCOPY \
+             --from=build \
+             /opt/venv /opt/venv\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nENV UV_PYTHON_DOWNLOADS=0\nWORKDIR /app\nRUN uv sync --locked\n\
+             FROM python:3.12-slim\nCOPY --from=build /app/.venv /app/.venv\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nWORKDIR /app\nRUN uv python install 3.12\nRUN uv sync\nFROM \
+             ubuntu:22.04\nCOPY --from=build /app /app\nCOPY --from=build /root/.local /root/.local\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nWORKDIR /app\nRUN uv python install 3.12 && uv sync\nFROM \
+             ubuntu:22.04\nCOPY --from=ghcr.io/astral-sh/uv:0.5.9 /uv /bin/\nCOPY --from=build /app \
+             /app\nRUN uv \
+             python install 3.12\n",
+        ),
         dockerfile(
             "FROM python:3.12 AS build\nRUN python -m venv /venv\nFROM python:3.12-slim\nCOPY --from=build \
              /venv /venv\n",
@@ -50,6 +90,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
+    // Of each stage, made when it is first asked for.
+    let of_uv: Vec<OnceCell<Vec<UvEnvironment>>> = file.stages.iter().map(|_| OnceCell::new()).collect();
     for (index, stage) in file.stages.iter().enumerate() {
         for one in stage.instructions.iter().filter(|one| one.keyword == "COPY") {
             let Some(from) = one.flag("from") else { continue };
@@ -61,11 +103,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 None => one.text.text.split_whitespace().collect(),
             };
             let [source, target] = words[..] else { continue };
-            found.extend(fault(&file.stages[made], stage, source, target).map(|message| {
+            let of_image = fault(&file.stages[made], stage, source, target).map(|message| {
                 let fix =
                     "Use the same Python image for both stages, or make the environment in the last stage";
                 Found::error(one.line, message, fix)
-            }));
+            });
+            let all = || of_uv[made].get_or_init(|| environments(file, &file.stages[made]));
+            let of_uv = || {
+                let environment = all().iter().find(|one| is_below(&one.path, source))?;
+                let stages = (&file.stages[made], stage);
+                let (message, fix) = without_managed_python(file, stages, environment, (source, target))?;
+                Some(Found::error(one.line, message, fix))
+            };
+            found.extend(of_image.or_else(of_uv));
         }
     }
     found
@@ -87,6 +137,63 @@ fn fault(made: &Stage, stage: &Stage, source: &str, target: &str) -> Option<Stri
         ));
     }
     without_python(made, stage, &path)
+}
+
+/// Whether a path is a folder, or in it.
+fn is_below(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Message and fix for an environment of uv that is copied without the Python which uv installed for it.
+fn without_managed_python(
+    file: &Dockerfile,
+    (made, stage): (&Stage, &Stage),
+    environment: &UvEnvironment,
+    (source, target): (&str, &str),
+) -> Option<(String, String)> {
+    let directory = environment.managed_in.as_deref()?;
+    let stages = chain(file, stage);
+    let goes_on = stages.iter().any(|one| std::ptr::eq(*one, made));
+    // The Python is below the copied directory, or uv runs again.
+    let again = stages.iter().any(|one| one.runs.iter().any(|run| run.command.program() == "uv"));
+    let with_it = is_below(directory, source) && source.trim_end_matches('/') == target.trim_end_matches('/');
+    if goes_on || again || with_it || brings(&stages, directory) || !copies_only(&stages) {
+        return None;
+    }
+    let message = format!(
+        "{} uses the Python that uv installed in {directory}, and no COPY brings that directory into this \
+         stage; its python is a broken link",
+        environment.path
+    );
+    let fix = match directory.starts_with("/root/") {
+        true => format!(
+            "Set `ENV UV_PYTHON_INSTALL_DIR=/opt/python` in the builder and add `COPY --from={} /opt/python \
+             /opt/python`",
+            made.name.as_deref().unwrap_or("builder")
+        ),
+        false => format!("Copy {directory} to the same path"),
+    };
+    Some((message, fix))
+}
+
+/// Whether a COPY from another stage or image may bring a directory into one of these stages.
+fn brings(stages: &[&Stage], directory: &str) -> bool {
+    let copies = stages.iter().flat_map(|stage| &stage.instructions);
+    copies.filter(|one| one.flag("from").is_some()).any(|one| {
+        let words: Vec<String> = match &one.json {
+            Some(words) => words.clone(),
+            None => one.text.text.split_whitespace().map(unquoted).collect(),
+        };
+        let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
+        sources.iter().any(|source| source.contains('$') || is_below(directory, source))
+    })
+}
+
+/// Whether no RUN of these stages mounts another stage.
+fn copies_only(stages: &[&Stage]) -> bool {
+    let mut runs = stages.iter().flat_map(|stage| &stage.instructions).filter(|one| one.keyword == "RUN");
+    !runs.any(|one| one.flags.iter().any(|flag| flag.contains("from=")))
 }
 
 /// Whether the Python of an official image, /usr/local/bin/python3.11, is not in the stage of the copy.

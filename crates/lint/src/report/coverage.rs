@@ -99,6 +99,9 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
         Judge::Packages(_) => kind.lists_packages(),
         Judge::Machine(_) => matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd),
+        Judge::Unit(_) => kind == Kind::SystemdUnit,
+        Judge::Workflow(_) => kind == Kind::GithubWorkflow,
+        Judge::Makefile(_) => kind == Kind::Makefile,
         Judge::Manifest(_) => kind == Kind::Kubernetes,
         Judge::Training(_) => kind == Kind::Python,
         Judge::Variables(_) => matches!(
@@ -110,6 +113,7 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
                 | Kind::NcclConf
                 | Kind::Shell
                 | Kind::Profile
+                | Kind::SystemdUnit
         ),
         Judge::Unreadable(_) | Judge::Skipped(_) => false,
     }
@@ -138,6 +142,9 @@ mod tests {
                 Judge::Launch(_) => content.launches.is_some(),
                 Judge::Packages(_) => content.packages.is_some(),
                 Judge::Machine(_) => content.machine.is_some(),
+                Judge::Unit(_) => content.unit.is_some(),
+                Judge::Workflow(_) => content.workflow.is_some(),
+                Judge::Makefile(_) => content.makefile.is_some(),
                 Judge::Manifest(_) => content.manifest.is_some(),
                 Judge::Training(_) => content.program.is_some(),
                 Judge::Unreadable(_) | Judge::Skipped(_) => false,

@@ -47,6 +47,7 @@ pub(crate) mod process_named_without_dollar;
 pub(crate) mod processes_exceed_gpus;
 pub(crate) mod quotes_kept_in_variable;
 pub(crate) mod range_not_expanded;
+pub(crate) mod ray_port_differs;
 pub(crate) mod rendezvous_not_shared;
 pub(crate) mod sbatch_counts_contradict;
 pub(crate) mod sbatch_cpus_not_inherited;

@@ -5,6 +5,7 @@ mod interfaces;
 mod launches;
 mod lines;
 mod sources;
+mod units;
 
 use catalog::Catalog;
 use std::cell::OnceCell;

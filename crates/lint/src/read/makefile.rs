@@ -1,0 +1,315 @@
+//! A makefile as GNU make reads it: the variables that it sets, and the lines of its recipes.
+
+use std::collections::BTreeSet;
+
+use super::dockerfile::text::Text;
+
+#[derive(Debug, Default)]
+pub(crate) struct Makefile {
+    /// The names of the variables that it sets, also for one target, in loops and by `define`.
+    pub variables: BTreeSet<String>,
+    /// The values of its variables.
+    pub values: Vec<Text>,
+    /// Its recipes, each as the lines that one shell gets, continued lines joined.
+    pub recipes: Vec<Vec<Text>>,
+    /// Whether other makefiles may set more.
+    pub includes: bool,
+    /// Whether one shell gets a whole recipe.
+    pub one_shell: bool,
+    /// Lines below a rule that begin with spaces: neither recipe nor anything else that make reads.
+    pub spaced: Vec<(usize, String)>,
+}
+
+impl Makefile {
+    pub(crate) fn read(text: &str) -> Makefile {
+        let mut reader = Reader { prefix: '\t', ..Reader::default() };
+        // nmake takes recipes with spaces, and has directives of its own.
+        if text.lines().any(|line| line.starts_with('!')) {
+            return reader.file;
+        }
+        for line in logical(text) {
+            reader.line(&line);
+        }
+        reader.file
+    }
+
+    /// What one shell gets at a time: each line of a recipe, or all of them.
+    pub(crate) fn shells(&self) -> Vec<&[Text]> {
+        let recipes = self.recipes.iter();
+        match self.one_shell {
+            true => recipes.map(Vec::as_slice).collect(),
+            false => recipes.flat_map(|recipe| recipe.chunks(1)).collect(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    file: Makefile,
+    prefix: char,
+    /// Whether the last line that counts was a rule or its recipe.
+    in_rule: bool,
+    /// How many `define` are open.
+    defines: usize,
+}
+
+/// Lines with those that a backslash continues.
+fn logical(text: &str) -> Vec<Text> {
+    let mut found: Vec<Text> = Vec::new();
+    let mut continued = false;
+    for (index, line) in text.lines().enumerate() {
+        if !continued {
+            found.push(Text::default());
+        }
+        let part = line.strip_suffix('\\');
+        if let Some(last) = found.last_mut() {
+            last.push(index + 1, part.unwrap_or(line));
+            if part.is_some() {
+                last.push(index + 1, " ");
+            }
+        }
+        continued = part.is_some();
+    }
+    found
+}
+
+impl Reader {
+    fn line(&mut self, line: &Text) {
+        let text = line.text.as_str();
+        let trimmed = text.trim();
+        let word = trimmed.split(|letter: char| letter.is_whitespace() || letter == '(').next();
+        let word = word.unwrap_or_default();
+        if self.defines > 0 {
+            match word {
+                "define" => self.defines += 1,
+                "endef" => self.defines -= 1,
+                _ => {}
+            }
+            return;
+        }
+        if self.in_rule && text.starts_with(self.prefix) {
+            if let Some(open) = self.file.recipes.last_mut() {
+                open.push(line.after(self.prefix.len_utf8()));
+            }
+            return;
+        }
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            return;
+        }
+        match word {
+            "ifeq" | "ifneq" | "ifdef" | "ifndef" | "else" | "endif" => return,
+            "include" | "-include" | "sinclude" => {
+                self.file.includes = true;
+                self.in_rule = false;
+                return;
+            }
+            _ => {}
+        }
+        self.statement(line, without_modifiers(trimmed));
+    }
+
+    /// A definition, an assignment or a rule.
+    fn statement(&mut self, line: &Text, rest: &str) {
+        if let Some(name) = rest.strip_prefix("define ") {
+            self.set(name.trim_end_matches([':', '=', '?', '+', ' ']));
+            self.defines = 1;
+            self.in_rule = false;
+            return;
+        }
+        if let Some((name, value)) = assignment(rest) {
+            if name == ".RECIPEPREFIX" {
+                self.prefix = value.trim().chars().next().unwrap_or('\t');
+            }
+            self.set(name);
+            self.value(line, value);
+            self.in_rule = false;
+            return;
+        }
+        self.rule(line, rest);
+    }
+
+    fn rule(&mut self, line: &Text, rest: &str) {
+        let Some(colon) = outside(rest, ':') else {
+            let generated = rest.starts_with("$(") || rest.starts_with("${");
+            if self.in_rule && self.prefix == '\t' && line.text.starts_with(' ') && !generated {
+                self.file.spaced.push((line.line_at(0), rest.to_owned()));
+            }
+            return;
+        };
+        if rest[..colon].trim() == ".ONESHELL" {
+            self.file.one_shell = true;
+        }
+        self.in_rule = true;
+        self.file.recipes.push(Vec::new());
+        let behind = rest[colon..].trim_start_matches(':');
+        if let Some((name, value)) = assignment(without_modifiers(behind.trim())) {
+            self.set(name);
+            self.value(line, value);
+        } else if let Some(at) = outside(behind, ';') {
+            let offset =
+                line.text.len() - line.text.trim_start().len() + (rest.len() - behind.len()) + at + 1;
+            let recipe = line.after(offset.min(line.text.len()));
+            self.file.recipes.extend([vec![recipe], Vec::new()]);
+        }
+    }
+
+    fn set(&mut self, name: &str) {
+        self.file.variables.insert(name.trim().to_owned());
+    }
+
+    fn value(&mut self, line: &Text, value: &str) {
+        let value = value.split(" #").next().unwrap_or_default();
+        if let Some(at) = line.text.find(value).filter(|_| !value.trim().is_empty()) {
+            let mut of = line.after(at);
+            of.text.truncate(value.len());
+            self.file.values.push(of);
+        }
+    }
+}
+
+/// What is behind `export`, `override` and `private`.
+fn without_modifiers(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(behind) =
+        ["export ", "override ", "private "].iter().find_map(|one| rest.strip_prefix(one))
+    {
+        rest = behind.trim_start();
+    }
+    rest
+}
+
+/// Name and value of `NAME = value`, `NAME := value` and the like.
+fn assignment(text: &str) -> Option<(&str, &str)> {
+    let at = outside(text, '=')?;
+    let name = text[..at].trim_end_matches([':', '?', '+', '!']).trim();
+    let plain = !name.is_empty() && !name.contains(char::is_whitespace) && outside(name, ':').is_none();
+    plain.then(|| (name, &text[at + 1..]))
+}
+
+/// The first place of a sign outside of references such as `$(NAME)`.
+fn outside(text: &str, sign: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' | '{' => depth += 1,
+            ')' | '}' => depth = depth.saturating_sub(1),
+            letter if letter == sign && depth == 0 => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A reference of make in a text: what follows a `$` that is not doubled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// `$(…)` or `${…}`: what is inside.
+    Long(String),
+    /// `$x`: the letter, and the letters of a word that follow it.
+    Short(char, String),
+}
+
+/// The references of a text with their places, those inside of others too.
+pub(crate) fn references(text: &str) -> Vec<(usize, Reference)> {
+    let mut found = Vec::new();
+    collect(text, 0, 0, &mut found);
+    found
+}
+
+/// References inside of each other that are followed.
+const NESTED_LIMIT: usize = 20;
+
+fn collect(text: &str, base: usize, depth: usize, found: &mut Vec<(usize, Reference)>) {
+    let mut at = 0;
+    while let Some(offset) = text[at..].find('$') {
+        let dollar = at + offset;
+        let mut letters = text[dollar + 1..].chars();
+        let Some(next) = letters.next() else { return };
+        at = dollar + 1 + next.len_utf8();
+        match next {
+            '(' | '{' => {
+                let end = closing(&text[at..], next).map_or(text.len(), |end| at + end);
+                let inner = &text[at..end];
+                found.push((base + dollar, Reference::Long(inner.to_owned())));
+                if depth < NESTED_LIMIT {
+                    collect(inner, base + at, depth + 1, found);
+                }
+                at = end;
+            }
+            _ => {
+                let rest = &text[at..];
+                let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+                let word = &rest[..end.unwrap_or(rest.len())];
+                if next != '$' && depth == 0 {
+                    found.push((base + dollar, Reference::Short(next, word.to_owned())));
+                }
+            }
+        }
+    }
+}
+
+/// The end of what an opening bracket before the text begins.
+fn closing(text: &str, open: char) -> Option<usize> {
+    let close = if open == '(' { ')' } else { '}' };
+    let mut depth = 1_usize;
+    for (at, letter) in text.char_indices() {
+        if letter == open {
+            depth += 1;
+        } else if letter == close {
+            depth -= 1;
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(recipes: &[Vec<Text>]) -> Vec<Vec<&str>> {
+        let all = recipes.iter().filter(|recipe| !recipe.is_empty());
+        all.map(|recipe| recipe.iter().map(|line| line.text.as_str()).collect()).collect()
+    }
+
+    #[test]
+    fn rules_and_variables() {
+        let read = Makefile::read(
+            "A ?= b # c\nexport B := $(shell x = y)\ndefine C\n\t$1\nendef\nall: A = 1\nall: x y\n\t@echo \
+             \\\n\t  \
+             a\nifeq ($(A),b)\n\tb\nendif\n\nc: ; d e\nz:\n    echo no\n",
+        );
+        let names: Vec<&str> = read.variables.iter().map(String::as_str).collect();
+        assert_eq!(names, ["A", "B", "C"]);
+        assert_eq!(texts(&read.recipes), [vec!["@echo  \t  a", "b"], vec![" d e"]]);
+        assert_eq!(read.recipes.iter().flatten().next().map(|one| one.line_at(8)), Some(9));
+        assert_eq!(read.spaced, [(16, "echo no".to_owned())]);
+        assert_eq!(
+            read.values.iter().map(|one| one.text.trim()).collect::<Vec<_>>(),
+            ["b", "$(shell x = y)", "1"]
+        );
+    }
+
+    #[test]
+    fn other_prefixes() {
+        let read = Makefile::read(".RECIPEPREFIX = >\n.ONESHELL:\na:\n> b\n> c\n");
+        assert_eq!((texts(&read.recipes), read.one_shell), (vec![vec![" b", " c"]], true));
+        assert!(Makefile::read("!include a\na:\n    b\n").spaced.is_empty());
+    }
+
+    #[test]
+    fn what_make_expands() {
+        let long = |text: &str| Reference::Long(text.into());
+        assert_eq!(
+            references("$$a $b_c $(d $(e)) $@"),
+            [
+                (4, Reference::Short('b', "_c".into())),
+                (9, long("d $(e)")),
+                (13, long("e")),
+                (19, Reference::Short('@', String::new()))
+            ]
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! Rules about workflows of GitHub Actions.
+
+pub(crate) mod registry_permission_missing;
+pub(crate) mod runner_without_gpu;
+pub(crate) mod step_terminal_missing;
