@@ -11,10 +11,11 @@ use super::signatures::Signatures;
 use super::{
     apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
-    gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, nccl, nccl_functions,
-    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments,
-    sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit,
-    toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
+    gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, model_layers, nccl,
+    nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets,
+    removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons,
+    time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
+    xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -93,6 +94,8 @@ catalog! {
     pub mirrors: Table<mirrors::Mirror>,
     /// Names under which pip finds something else than what people mean.
     pub misleading_packages: Table<misleading_packages::MisleadingPackage>,
+    /// Classes of the layers of language models.
+    pub model_layers: Table<model_layers::ModelLayer>,
     /// NCCL releases, oldest first.
     pub nccl: Table<nccl::Release>,
     /// Functions of NCCL whose lack is known to stop `import torch`.

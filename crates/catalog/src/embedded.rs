@@ -6,7 +6,7 @@ use super::file::{Contents, Row, Sourced, Table as RowTable};
 use super::{
     apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
-    gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
+    gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, model_layers, nccl,
     nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
     presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons,
     time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
@@ -129,6 +129,7 @@ static FILES: &[File] = &[
     of::<images::pytorch::File>(&[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)]),
     of::<RowTable<mirrors::Mirror>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<misleading_packages::MisleadingPackage>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<model_layers::ModelLayer>>(&[by(&["layer"], Free)]),
     of::<RowTable<nccl::Release>>(&[by(&["version"], Versions)]),
     of::<RowTable<nccl_functions::NcclFunction>>(&[by(&["function"], Alphabet)]),
     of::<RowTable<network_interfaces::LocalInterfaces>>(&[by(&["prefix"], Alphabet)]),

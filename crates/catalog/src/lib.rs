@@ -40,6 +40,7 @@ pub mod image_variables;
 pub mod images;
 pub mod mirrors;
 pub mod misleading_packages;
+pub mod model_layers;
 pub mod nccl;
 pub mod nccl_functions;
 pub mod network_interfaces;

@@ -36,8 +36,12 @@ pub enum Kind {
     ToolkitConfig,
     /// A manifest for `kubectl apply`.
     Kubernetes,
+    /// A template from which Helm renders a manifest.
+    HelmTemplate,
     /// `sshd_config`.
     Sshd,
+    /// A table of cron: `crontab`, files of `cron.d`.
+    Crontab,
     /// A script in Python.
     Python,
 }
@@ -61,7 +65,9 @@ impl Kind {
         Kind::DaemonJson,
         Kind::ToolkitConfig,
         Kind::Kubernetes,
+        Kind::HelmTemplate,
         Kind::Sshd,
+        Kind::Crontab,
         Kind::Python,
     ];
 
@@ -84,7 +90,9 @@ impl Kind {
             Kind::DaemonJson => "daemon-json",
             Kind::ToolkitConfig => "toolkit-config",
             Kind::Kubernetes => "kubernetes",
+            Kind::HelmTemplate => "helm-template",
             Kind::Sshd => "sshd",
+            Kind::Crontab => "crontab",
             Kind::Python => "python",
         }
     }

@@ -31,6 +31,7 @@ mod kubernetes;
 mod list;
 mod location;
 mod machine;
+mod model_layers;
 mod model_path;
 mod mounted_settings;
 mod one_word;
@@ -75,6 +76,7 @@ use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;
 use read::started::Started;
+use read::template::Template;
 
 use facts::Facts;
 use host::redact::hide_credentials;
@@ -107,6 +109,7 @@ struct Content {
     hostfile: Option<Hostfile>,
     machine: Option<Machine>,
     manifest: Option<Manifest>,
+    template: Option<Template>,
     program: Option<Program>,
 }
 
@@ -133,7 +136,8 @@ impl Content {
                 content.packages = Some(asks::list_of(file));
                 content.dockerfile = Some(requirements(file));
             }
-            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
+            Kind::HelmTemplate => content.template = Some(Template { text: file.text.clone() }),
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
@@ -150,7 +154,8 @@ impl Content {
     }
 
     fn dockerfile(&mut self, file: &File) {
-        let read = Dockerfile::read(file.catalog, &file.text, &file.context);
+        let mut read = Dockerfile::read(file.catalog, &file.text, &file.context);
+        read.near.clone_from(&file.over);
         self.settings = Some(Settings::of_dockerfile(&read, file));
         self.launches = Some(Launches::of_dockerfile(&read));
         self.dockerfile = Some(read);
@@ -188,6 +193,7 @@ impl Content {
             Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
             Judge::Machine(judge) => self.machine.as_ref().map(judge),
             Judge::Manifest(judge) => self.manifest.as_ref().map(judge),
+            Judge::Template(judge) => self.template.as_ref().map(judge),
             Judge::Training(judge) => self.program.as_ref().map(judge),
             // Of what could not be read there is no content: [`unreadable`].
             Judge::Unreadable(_) | Judge::Skipped(_) => None,

@@ -100,6 +100,10 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
     if matches!(base, "sshd_config") || base.ends_with(".sshd_config") {
         return Some(Kind::Sshd);
     }
+    if base == "crontab" || base.ends_with(".cron") || base.ends_with(".crontab") || name.contains("cron.d/")
+    {
+        return Some(Kind::Crontab);
+    }
     if base == "hostfile"
         || base.ends_with("_hostfile")
         || base.starts_with("hostfile.")
@@ -298,6 +302,8 @@ mod tests {
             ("environment.yml", Kind::Conda),
             ("/etc/docker/daemon.json", Kind::DaemonJson),
             ("/etc/ssh/sshd_config", Kind::Sshd),
+            ("etc/cron.d/gpu", Kind::Crontab),
+            ("gpu-report.cron", Kind::Crontab),
         ] {
             assert_eq!(kind_of_name(name), Some(kind), "{name}");
         }

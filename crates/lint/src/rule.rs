@@ -21,6 +21,7 @@ use super::read::packages::PackageList;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
+use super::read::template::Template;
 use super::read::unreadable::Unreadable;
 use facts::Facts;
 
@@ -71,6 +72,8 @@ pub(crate) enum Judge {
     Machine(fn(&Machine) -> Vec<Found>),
     /// Of Kubernetes manifests.
     Manifest(fn(&Manifest) -> Vec<Found>),
+    /// Of a template from which Helm renders a manifest.
+    Template(fn(&Template) -> Vec<Found>),
     /// Of a training script.
     Training(fn(&Program) -> Vec<Found>),
     /// Of a file or directory that could not be read.
@@ -169,7 +172,7 @@ impl Rule {
             Judge::Accelerate(_) => Subject::Accelerate,
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
-            Judge::Manifest(_) => Subject::Kubernetes,
+            Judge::Manifest(_) | Judge::Template(_) => Subject::Kubernetes,
             Judge::Training(_) => Subject::Training,
             Judge::Unreadable(_) | Judge::Skipped(_) => Subject::Files,
         }

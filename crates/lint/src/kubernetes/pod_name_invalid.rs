@@ -76,6 +76,11 @@ pub(crate) const RULE: Rule = Rule {
              job\"}}\nspec:\n  containers: \
              [{name: a, image: b}]\n",
         ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  nodeSelector: {nvidia.com/gpu.product: \
+             NVIDIA A100-SXM4-80GB}\n  containers: [{name: a, image: b}]\n",
+        ),
     ],
     silent: &[
         // Names that somebody is to fill in.
@@ -250,7 +255,27 @@ fn of_pod(pod: &Pod) -> Vec<Found> {
         found.extend(ports(container));
     }
     found.extend(tolerations(pod));
+    found.extend(selected(pod));
     found
+}
+
+/// Values of nodeSelector that no node can have.
+fn selected(pod: &Pod) -> Vec<Found> {
+    let all = labels(below(pod.spec, &["nodeSelector"])).into_iter();
+    let wrong = all.filter(|(name, value)| !is_label_value(value) && !has_placeholder(name));
+    wrong
+        .map(|(name, value)| {
+            let message = format!(
+                "nodeSelector {name} has the value {value:?}, which no label can have: at most 63 letters, \
+                 digits, `-`, `_` and `.`; the API server refuses it"
+            );
+            let fix = match value.contains(' ') {
+                true => format!("Write `{}`", value.trim().replace(' ', "-")),
+                false => "Write the value of the label as the nodes have it".to_owned(),
+            };
+            Found::error(pod.line(&["nodeSelector", &name]), message, fix)
+        })
+        .collect()
 }
 
 /// A name that must be a label of DNS.

@@ -35,6 +35,7 @@ pub(crate) mod script;
 pub(crate) mod settings;
 pub(crate) mod sshd;
 pub(crate) mod started;
+pub(crate) mod template;
 pub(crate) mod unreadable;
 pub(crate) mod values;
 pub(crate) mod yaml_lines;

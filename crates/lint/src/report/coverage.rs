@@ -98,7 +98,10 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Hostfile(_) => kind == Kind::Hostfile,
         Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
         Judge::Packages(_) => kind.lists_packages(),
-        Judge::Machine(_) => matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd),
+        Judge::Machine(_) => {
+            matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab)
+        }
+        Judge::Template(_) => kind == Kind::HelmTemplate,
         Judge::Manifest(_) => kind == Kind::Kubernetes,
         Judge::Training(_) => kind == Kind::Python,
         Judge::Variables(_) => matches!(
@@ -139,6 +142,7 @@ mod tests {
                 Judge::Packages(_) => content.packages.is_some(),
                 Judge::Machine(_) => content.machine.is_some(),
                 Judge::Manifest(_) => content.manifest.is_some(),
+                Judge::Template(_) => content.template.is_some(),
                 Judge::Training(_) => content.program.is_some(),
                 Judge::Unreadable(_) | Judge::Skipped(_) => false,
             };
