@@ -1,6 +1,6 @@
 //! A whole command in one word of the JSON form.
 
-use crate::one_word::{listed, program_of};
+use crate::one_word::{is_option_with_value, listed, program_of};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::start::{command, entrypoint};
@@ -46,13 +46,7 @@ fn option(one: &Instruction) -> Option<Found> {
     if words.iter().any(|word| shell.contains(&word.rsplit('/').next().unwrap_or_default())) {
         return None;
     }
-    let word = words.iter().find(|word| {
-        let Some((name, value)) = word.split_once(' ') else { return false };
-        let plain = name.strip_prefix("--").is_some_and(|name| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-        });
-        plain && !value.trim().is_empty() && !value.trim().contains(' ')
-    })?;
+    let word = words.iter().find(|word| is_option_with_value(word))?;
     let message = format!(
         "{word:?} is one argument: the program looks for an option of that whole name (`unrecognized arguments`)"
     );

@@ -81,6 +81,16 @@ pub(crate) const RULE: Rule = Rule {
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  nodeSelector: {nvidia.com/gpu.product: \
              NVIDIA A100-SXM4-80GB}\n  containers: [{name: a, image: b}]\n",
         ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+             \x20     env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+             \x20     readinessProbe: {httpGet: {path: /health, port: \"8000\"}}\n",
+        ),
     ],
     silent: &[
         // Names that somebody is to fill in.
@@ -311,6 +321,15 @@ fn variables(container: &Container) -> Vec<Found> {
             let message = format!("variable {name} has both value and valueFrom; only one is allowed");
             found.push(Found::error(line, message, "Keep one of them"));
         }
+        if let Some(path) =
+            scalar(one, &["valueFrom", "fieldRef", "fieldPath"]).filter(|path| !is_field(path))
+        {
+            let message = format!(
+                "variable {name}: fieldPath {path} is none that the API server supports: {}",
+                FIELD_PATHS.join(", ")
+            );
+            found.push(Found::error(line, message, "Write one of these, in this spelling"));
+        }
         if let Some(first) = seen.insert(name.clone(), line) {
             let message = format!(
                 "variable {name} is set twice, first in line {first}; which value counts depends on how the \
@@ -320,6 +339,24 @@ fn variables(container: &Container) -> Vec<Found> {
         }
     }
     found
+}
+
+/// What a variable may take from its pod (core/v1 EnvVarSource, fieldRef).
+const FIELD_PATHS: &[&str] = &[
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+fn is_field(path: &str) -> bool {
+    let keyed = ["metadata.labels[", "metadata.annotations["].iter().any(|start| path.starts_with(start));
+    keyed || FIELD_PATHS.contains(&path) || path.contains(['$', '{'])
 }
 
 fn ports(container: &Container) -> Vec<Found> {
@@ -354,6 +391,14 @@ fn ports(container: &Container) -> Vec<Found> {
             let message = format!("{probe} must have exactly one of {}", handlers.join(", "));
             found.push(Found::error(line, message, ""));
         }
+        found.extend(set.iter().filter_map(|handler| {
+            let written = value.get(*handler).and_then(|one| one.get("port")).and_then(Value::as_str)?;
+            let message = format!(
+                "{probe}.{handler}.port is the text {written:?}: the API server takes a number, or a name with a letter"
+            );
+            let digits = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| Found::error(line, message, format!("Write {written} without quotes")))
+        }));
         found.extend(set.iter().filter_map(|handler| {
             let port = scalar(value, &[handler, "port"]).filter(|port| port.parse::<u32>().is_err())?;
             let message =

@@ -16,7 +16,10 @@ pub(crate) const RULE: Rule = Rule {
             "LOCAL=$(mktemp -d /nvme/ckpt.XXXXXX)\npush() { rsync -a \"$LOCAL/\" \"$REMOTE/\"; }\nmkdir -p \
              \"$REMOTE\"\nrsync -a --delete \"$LOCAL/\" \"$REMOTE/\"\ntorchrun train.py --out \"$LOCAL\"\n",
         ),
-        named("job.sh", "mkdir -p /scratch/$RUN\naws s3 sync /scratch/$RUN s3://ckpt/$RUN --delete\n"),
+        named(
+            "job.sh",
+            "rm -rf /scratch/$RUN\nmkdir -p /scratch/$RUN\naws s3 sync /scratch/$RUN s3://ckpt/$RUN --delete\n",
+        ),
         named("job.sh", "D=$(mktemp -d)\nexport D\ncd /tmp\nrclone sync \"$D\" remote:ckpt\n"),
     ],
     silent: &[
@@ -25,6 +28,7 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sh", "D=$(mktemp -d)\ncd $D\ngit clone https://x/y .\nrsync -a --delete $D/ /srv/y\n"),
         named("job.sh", "mkdir -p out\n./train.sh\nrsync -a --delete out/ store/\n"),
         named("job.sh", "D=$(mktemp -d)\nrsync -a \"$D/\" \"$REMOTE/\"\n"),
+        named("job.sh", "mkdir -p \"$REMOTE\"\nrsync -a --delete \"$REMOTE/\" \"$LOCAL/\"\n"),
     ],
 };
 
@@ -40,7 +44,8 @@ fn judge(script: &Script) -> Vec<Found> {
     for (at, command) in commands.iter().enumerate() {
         let Some((source, program)) = mirrored(command) else { continue };
         let folder = source.trim_end_matches(['/', '.']).trim_end_matches('/');
-        let Some(made) = commands[..at].iter().rposition(|one| makes(one, folder)) else { continue };
+        let made = (0..at).rev().find(|index| makes(&commands[..*index], commands[*index], folder));
+        let Some(made) = made else { continue };
         let between = &commands[made + 1..at];
         let harmless = between.iter().all(|one| {
             let own = one.words.is_empty() && one.sets.iter().all(|(_, word)| !word.text.contains("$("));
@@ -82,12 +87,15 @@ fn mirrored(command: &Command) -> Option<(&str, &'static str)> {
     }
 }
 
-/// Whether a command makes a folder that is empty.
-fn makes(command: &Command, folder: &str) -> bool {
+/// Whether a command makes a folder that is empty. `mkdir -p` takes one that is there as it is.
+fn makes(before: &[&Command], command: &Command, folder: &str) -> bool {
     let name = folder.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let name = name.or_else(|| folder.strip_prefix('$'));
     let temporary = command.sets.iter().any(|(own, value)| {
         Some(own.as_str()) == name && value.text.starts_with("$(mktemp") && value.text.contains("-d")
     });
-    temporary || command.program() == "mkdir" && command.words.iter().any(|word| word.text == folder)
+    let names = |one: &Command| one.words.iter().any(|word| word.text.trim_end_matches('/') == folder);
+    let keeps = command.has("-p") || command.has("--parents");
+    let removed = || before.iter().any(|one| one.program() == "rm" && names(one));
+    temporary || command.program() == "mkdir" && names(command) && (!keeps || removed())
 }

@@ -37,6 +37,7 @@ pub(crate) mod lightning_tasks_differ;
 pub(crate) mod loop_input_taken;
 pub(crate) mod loop_variable_lost;
 pub(crate) mod master_port_differs;
+pub(crate) mod master_port_taken;
 pub(crate) mod megatron_batch_indivisible;
 pub(crate) mod mig_without_compute_instance;
 pub(crate) mod mirrored_from_empty;

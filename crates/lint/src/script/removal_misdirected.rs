@@ -156,7 +156,10 @@ fn of_variable(script: &Script) -> Vec<Found> {
             };
             let given = is_position(source);
             let positions = asked.contains("#") || asked.contains("@") || asked.contains("*");
-            let safe = OF_SYSTEM.contains(&source)
+            // A name that is nearly one of the script's is misspelled: another rule says so.
+            let slip = sets.iter().any(|one| diagnostic::suggest::is_typo(name, &one.name));
+            let safe = slip && !given
+                || OF_SYSTEM.contains(&source)
                 || asked.contains(name)
                 || asked.contains(source)
                 || given && positions

@@ -107,8 +107,8 @@ fn has_keyword(lines: &[&str], from: usize, to: usize) -> bool {
         let line = lines.get(number - 1).copied().unwrap_or_default();
         match number == to {
             true => words(line.split("$?").next().unwrap_or_default()),
-            // What is before the command that prints is not between the two.
-            false if number == from => words(line.rsplit([';', '{']).next().unwrap_or_default()),
+            // Of the line of the command that prints, only what is behind it is between the two.
+            false if number == from => line.split_once(';').is_some_and(|(_, rest)| words(rest)),
             false => words(line) || line.contains(";;"),
         }
     })

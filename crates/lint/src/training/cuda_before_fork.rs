@@ -1,7 +1,7 @@
 //! A process that is forked from one that already uses CUDA.
 
 use super::cuda_in_loader_worker::uses_cuda;
-use crate::read::python::{Call, Program};
+use crate::read::python::{Call, Program, contains, number};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -23,6 +23,12 @@ pub(crate) const RULE: Rule = Rule {
             "import torch\nfrom multiprocessing import Pool\nmodel = load().to(\"cuda:0\")\ndef embed(text):\n    \
              return model(text.to(\"cuda:0\")).cpu()\nif __name__ == \"__main__\":\n    with Pool(4) as pool:\n        \
              pool.map(embed, texts)\n",
+        ),
+        named(
+            "embed.py",
+            "import torch\nfrom datasets import load_dataset\nmodel = torch.nn.Linear(2, 2).cuda()\ndef \
+             embed(batch):\n    return {\"y\": model(torch.tensor(batch[\"x\"]).cuda()).cpu()}\ndata = \
+             load_dataset(\"a\")\ndata = data.map(embed, batched=True, num_proc=8)\n",
         ),
     ],
     silent: &[
@@ -62,13 +68,43 @@ fn judge(program: &Program) -> Vec<Found> {
                 | "concurrent.futures.ProcessPoolExecutor"
         )
     });
-    starts.filter_map(|start| fault(program, start)).take(1).collect()
+    let found = starts.filter_map(|start| fault(program, start)).next();
+    found.or_else(|| of_map(program)).into_iter().collect()
+}
+
+/// `dataset.map(f, num_proc=8)` of a function that uses CUDA.
+fn of_map(program: &Program) -> Option<Found> {
+    if !program.imports.values().any(|name| name.starts_with("datasets")) {
+        return None;
+    }
+    program.calls.iter().filter(|call| call.name.ends_with(".map")).find_map(|call| {
+        let processes = call.keyword("num_proc").and_then(|one| number(&one.text)).filter(|count| *count > 1.0)?;
+        let function = program.function(&call.argument(0, "function")?.text)?;
+        let used = program
+            .calls
+            .iter()
+            .find(|one| one.function == function.at && uses_cuda(program, None, one))?;
+        let before = program.calls.iter().find(|one| {
+            let here = one.function == call.function || one.function == (0..0);
+            here && !one.conditional && one.at.start < call.at.start && uses_cuda(program, None, one)
+        })?;
+        let message = format!(
+            "map forks {processes} processes, and {} uses CUDA in each of them (line {}), as their parent does (line \
+             {}): `Cannot re-initialize CUDA in forked subprocess`",
+            function.name, used.line, before.line
+        );
+        let fix = "Set the start method to spawn (`multiprocess.set_start_method(\"spawn\")`), or num_proc=1";
+        Some(Found::warning(call.line, message, fix))
+    })
 }
 
 fn fault(program: &Program, start: &Call) -> Option<Found> {
     let before = program.calls.iter().find(|call| {
         let here = call.function == start.function || call.function == (0..0);
-        here && !call.conditional && call.at.start < start.at.start && uses_cuda(program, None, call)
+        // The main guard is around both.
+        let certain = !call.conditional
+            || program.branches_at(&call.at, &call.function).all(|branch| contains(&branch.at, &start.at));
+        here && certain && call.at.start < start.at.start && uses_cuda(program, None, call)
     })?;
     let target = match start.keyword("target") {
         Some(target) => target.text.clone(),

@@ -27,6 +27,7 @@ pub(crate) mod gpus_list_not_quoted_in_program;
 pub(crate) mod gradients_lost;
 pub(crate) mod gradients_not_cleared;
 pub(crate) mod graph_kept;
+pub(crate) mod half_weights_scaled;
 pub(crate) mod iterable_dataset_misused;
 pub(crate) mod lightning_option_invalid;
 pub(crate) mod loaded_onto_first_gpu;
