@@ -327,6 +327,7 @@ fn rules_with_certain_fixes() {
         "compose-key-refused",
         "compose-value-invalid",
         "environment-entry-quoted",
+        "number-loses-digits",
         "variable-value-not-taken",
         "allocator-option-invalid",
         "env-file-line-misread",

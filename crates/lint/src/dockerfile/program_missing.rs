@@ -21,9 +21,7 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM ubuntu:24.04\nRUN git clone https://example.com/x\n"),
         dockerfile("FROM python:3.12-slim\nENTRYPOINT [\"tini\", \"--\"]\nCMD [\"python\", \"-V\"]\n"),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
-             --no-install-recommends python3-pip\nRUN pip3 install vllm==0.8.5\nENTRYPOINT [\"vllm\", \"serve\", \
-             \"m/n\"]\n",
+            "FROM python:3.12-slim\nRUN pip install vllm==0.8.5\nENTRYPOINT [\"vllm\", \"serve\", \"m/n\"]\n",
         ),
         dockerfile(
             "FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-recommends git\nRUN \

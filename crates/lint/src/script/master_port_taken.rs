@@ -49,7 +49,7 @@ pub(crate) const RULE: Rule = Rule {
             "export MASTER_PORT=$((20000 + RANDOM % 1000))\ntorchrun --nproc_per_node=2 a.py &\nwait\ntorchrun \
              --nproc_per_node=2 b.py &\nwait\n",
         ),
-        named("run.sh", "for h in a b; do\n  ssh $h torchrun --nnodes=2 --node_rank=0 t.py &\ndone\nwait\n"),
+        named("run.sh", "for h in a b; do\n  ssh $h torchrun --nproc_per_node=2 t.py &\ndone\nwait\n"),
         named(
             "run.sh",
             "torchrun --nproc_per_node=2 a.py &\nA=$!\nwait $A\ntorchrun --nproc_per_node=2 b.py &\nwait\n",
@@ -114,11 +114,12 @@ fn port(command: &Command) -> Option<String> {
         ["--standalone", "--rdzv", "--nnodes", "--config_file", "--node_rank", "--num_machines", "--cpu"];
     let single = accelerate
         && words.windows(2).any(|two| two[0].replace('-', "_").ends_with("num_processes") && two[1] == "1");
-    if single
-        || words
-            .iter()
-            .any(|word| elsewhere.iter().any(|name| word.starts_with(name)) || word.starts_with('$'))
-    {
+    // A variable before the program may hold options.
+    let script = words.iter().position(|word| word.ends_with(".py") || *word == "-m").unwrap_or(words.len());
+    let (own, rest) = words.split_at(script);
+    let known = |word: &str| elsewhere.iter().any(|name| word.starts_with(name));
+    let hidden = own.iter().any(|word| word.starts_with('$') || known(word));
+    if single || hidden || rest.is_empty() {
         return None;
     }
     let given = words.iter().enumerate().find_map(|(at, word)| {
