@@ -56,7 +56,8 @@ pub(crate) fn share_above_one(command: &str) -> Option<String> {
 /// What vLLM does with such a share, and what to write.
 pub(crate) fn share_message(share: &str) -> (String, String) {
     let message = format!(
-        "--gpu-memory-utilization {share}: the share is a fraction of 1; vLLM ends with `GPU memory utilization \
+        "--gpu-memory-utilization {share}: the share is a fraction of 1; vLLM ends with `GPU memory \
+         utilization \
          must be less than 1.0`"
     );
     let fix = match share.parse::<f64>() {

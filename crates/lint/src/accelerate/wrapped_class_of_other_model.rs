@@ -78,7 +78,8 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
     });
     let Some((model, own, script)) = found else { return Vec::new() };
     let message = format!(
-        "{model}, which {script} trains, has layers of the class {own} and none of {given}; accelerate ends with \
+        "{model}, which {script} trains, has layers of the class {own} and none of {given}; accelerate \
+         ends with \
          `Could not find the transformer layer class {given} in the model`"
     );
     vec![Found::error(config.line(&path), message, format!("Write `{own}`"))]

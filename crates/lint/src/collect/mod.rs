@@ -260,7 +260,8 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     error.hint(
         "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
          .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
-         environment*.yml, crontab, *.py, Kubernetes manifests, templates of Helm and accelerate's configuration (*.yaml)",
+         environment*.yml, crontab, *.py, Kubernetes manifests, templates of Helm and accelerate's \
+         configuration (*.yaml)",
     )
 }
 

@@ -56,7 +56,8 @@ fn option(service: &Service) -> Option<Found> {
     let Some(Value::Sequence(items)) = service.at(&["command"]) else { return None };
     let word = items.iter().filter_map(text).find(|word| is_option_with_value(word))?;
     let message = format!(
-        "service {}: {word:?} is one argument; the program does not know it as an option (`unrecognized arguments`)",
+        "service {}: {word:?} is one argument; the program does not know it as an option (`unrecognized \
+         arguments`)",
         service.name
     );
     let fix = format!("Write two items: `{}`", listed(&word));

@@ -218,7 +218,8 @@ fn memory(service: &Service) -> Option<Found> {
     // The pages of /dev/shm count as memory of the container.
     if let Some((_, shared)) = size(service, &[&["shm_size"]]).filter(|(_, shared)| *shared > limit) {
         let message = format!(
-            "service {}: shm_size ({} GiB) is above the limit of memory ({} GiB), which includes it; a program \
+            "service {}: shm_size ({} GiB) is above the limit of memory ({} GiB), which includes it; a \
+             program \
              that fills /dev/shm is killed",
             service.name,
             (shared / GIB).round(),

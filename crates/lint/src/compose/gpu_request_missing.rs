@@ -23,7 +23,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("run.sh", "docker run -d -p 8000:8000 vllm/vllm-openai:v0.8.5 --model a/b\n"),
         compose(
-            "x-gpu: &gpu\n  image: a/b:1\n  deploy: {resources: {reservations: {devices: [{driver: nvidia, count: \
+            "x-gpu: &gpu\n  image: a/b:1\n  deploy: {resources: {reservations: {devices: [{driver: nvidia, \
+             count: \
              1, capabilities: [gpu]}]}}}\nservices:\n  a:\n    <<: *gpu\n    command: python d.py --device \
              cuda\n    deploy: {resources: {limits: {memory: 24g}}}\n",
         ),
@@ -73,7 +74,8 @@ fn judge(file: &Compose) -> Vec<Found> {
             let lost = is_lost(file, service);
             let message = match lost {
                 true => format!(
-                    "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor (`<<` \
+                    "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor \
+                     (`<<` \
                      is shallow), which requests them",
                     service.title
                 ),
@@ -84,7 +86,8 @@ fn judge(file: &Compose) -> Vec<Found> {
                 return None;
             }
             if lost {
-                let fix = "Repeat `reservations.devices` in its own `deploy`, or merge that of the anchor there";
+                let fix = "Repeat `reservations.devices` in its own `deploy`, or merge that of the anchor \
+                 there";
                 return Some(Found::warning(service.line_of("deploy"), message, fix));
             }
             let fix = match file.stack {

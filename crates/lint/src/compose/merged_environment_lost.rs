@@ -27,7 +27,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
-            "x-base: &base\n  image: a/b:1\n  environment: &env\n    MODEL_ROOT: /models\nservices:\n  one:\n    \
+            "x-base: &base\n  image: a/b:1\n  environment: &env\n    MODEL_ROOT: \
+             /models\nservices:\n  one:\n    \
              <<: *base\n    command: python3 /srv/main.py one\n  two:\n    <<: *base\n    command: python3 \
              /srv/main.py two\n    environment:\n      <<: *env\n      A: \"1\"\n",
         ),
@@ -74,7 +75,8 @@ fn of_service(file: &Compose, root: &Value, service: &Service) -> Option<Found> 
         }
     };
     let message = format!(
-        "{}: its own `environment` replaces that of the merged anchor (`<<` is shallow); {lost} are lost, {why}",
+        "{}: its own `environment` replaces that of the merged anchor (`<<` is shallow); {lost} are lost, \
+         {why}",
         service.title
     );
     let fix = "Give the anchor's environment an anchor of its own, and merge it: `<<: *env`";

@@ -20,11 +20,13 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    build:\n      context: .\n      args:\n        PYTHON_VERSION: \"3.10\"\n        \
+            "services:\n  a:\n    build:\n      context: .\n      args:\n        PYTHON_VERSION: \
+             \"3.10\"\n        \
              TORCH_VERSION: 2.6.0\n        CUDA_VERSION: 12.4\n",
         ),
         compose(
-            "services:\n  a:\n    image: b/c:1\n    environment:\n      TEMPERATURE: 1.0\n      SHARE: 0.90\n",
+            "services:\n  a:\n    image: b/c:1\n    environment:\n      TEMPERATURE: 1.0\n      SHARE: \
+             0.90\n",
         ),
         compose("services:\n  a:\n    image: b/c:1\n    environment:\n      - PYTHON_VERSION=3.10\n"),
     ],

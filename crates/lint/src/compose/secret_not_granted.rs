@@ -23,7 +23,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         compose(
             "services:\n  db:\n    image: postgres:16\n    environment: {POSTGRES_PASSWORD_FILE: \
-             /run/secrets/db, OTHER: /run/secrets/pw}\n    secrets: [pw, {source: x, target: db}]\nsecrets:\n  \
+             /run/secrets/db, OTHER: /run/secrets/pw}\n    secrets: [pw, {source: x, target: \
+             db}]\nsecrets:\n  \
              pw: {file: ./pw.txt}\n  x: {file: ./x}\n",
         ),
         compose(

@@ -23,12 +23,14 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         with(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV MAX_JOBS=8 TORCH_CUDA_ARCH_LIST=\"8.0;8.6\"\n\
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV MAX_JOBS=8 \
+             TORCH_CUDA_ARCH_LIST=\"8.0;8.6\"\n\
              COPY csrc/ ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
             &[(
                 "job.yaml",
                 "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      \
-                 restartPolicy: Never\n      nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}\n      \
+                 restartPolicy: Never\n      nodeSelector: {nvidia.com/gpu.product: \
+                 NVIDIA-H100-80GB-HBM3}\n      \
                  containers: [{name: a, image: registry.example/ml/a:1}]\n",
             )],
         ),
@@ -49,17 +51,20 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         with(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;8.6+PTX\"\nCOPY csrc/ \
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV \
+             TORCH_CUDA_ARCH_LIST=\"8.0;8.6+PTX\"\nCOPY csrc/ \
              ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
             &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:h100:4\nsrun --container-image=a ./a\n")],
         ),
         with(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY csrc/ \
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY \
+             csrc/ \
              ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
             &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:a40:4\nsrun --container-image=a ./a\n")],
         ),
         with(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0\"\nRUN pip install \
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0\"\nRUN pip \
+             install \
              transformers==4.46.0\n",
             &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:h100:4\nsrun --container-image=a ./a\n")],
         ),
@@ -111,7 +116,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         });
         let Some((near, name, gpu)) = wrong else { continue };
         let message = format!(
-            "{} has no code for {} (compute capability {}), on which {near} runs ({name}), and no PTX from which \
+            "{} has no code for {} (compute capability {}), on which {near} runs ({name}), and no PTX from \
+             which \
              the driver makes it: `no kernel image is available for execution on the device`",
             one.written, gpu.name, gpu.compute_capability
         );

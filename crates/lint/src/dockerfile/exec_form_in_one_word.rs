@@ -48,7 +48,8 @@ fn option(one: &Instruction) -> Option<Found> {
     }
     let word = words.iter().find(|word| is_option_with_value(word))?;
     let message = format!(
-        "{word:?} is one argument: the program looks for an option of that whole name (`unrecognized arguments`)"
+        "{word:?} is one argument: the program looks for an option of that whole name (`unrecognized \
+         arguments`)"
     );
     let fix = format!("Write `{}`", listed(word));
     Some(Found::warning(one.line, message, fix))

@@ -26,20 +26,24 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y libgl1-mesa-glx\n",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             libgl1-mesa-glx\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y libgl1 python3-pip python-is-python3\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y libgl1 python3-pip \
+             python-is-python3\n",
         ),
         dockerfile(
             "FROM ubuntu:22.04\nADD https://x/cuda-keyring_1.1-1_all.deb /tmp/\nRUN dpkg -i /tmp/*.deb && \
              apt-get update && apt-get install -y cuda-toolkit-12-4\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y cuda-toolkit-12-4\n",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             cuda-toolkit-12-4\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nCOPY cuda.list /etc/apt/sources.list.d/\nRUN apt-get update && apt-get install -y cuda-nvcc-12-4\n",
+            "FROM ubuntu:22.04\nCOPY cuda.list /etc/apt/sources.list.d/\nRUN apt-get update && apt-get \
+             install -y cuda-nvcc-12-4\n",
         ),
         dockerfile("FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y python2 || true\n"),
         dockerfile(
@@ -101,7 +105,8 @@ fn of_run(file: &Dockerfile, stage: &Stage, run: &Run) -> Vec<Found> {
             ),
             None if OF_NVIDIA.iter().any(|start| name.starts_with(start)) && is_plain(file, stage) => (
                 format!(
-                    "{} has no package {name}, which only NVIDIA's repository has: `E: Unable to locate package \
+                    "{} has no package {name}, which only NVIDIA's repository has: `E: Unable to locate \
+                     package \
                      {name}`",
                     system.name
                 ),

@@ -147,7 +147,8 @@ fn without_compiler(stage: &Stage, commands: &[Command]) -> Option<Found> {
     let word = Word { text: "gcc".to_owned(), known: true, ..Word::default() };
     let compiler = Command { words: vec![word], line: started.line, ..Command::default() };
     missing(stage, stage.instructions.len(), &compiler)?;
-    let message = "gcc is not in the image, and Triton, which vLLM uses, compiles with it when the server starts: \
+    let message = "gcc is not in the image, and Triton, which vLLM uses, compiles with it when the server \
+     starts: \
                    `Failed to find C compiler`";
     Some(Found::warning(started.line, message, "Install gcc and python3-dev with apt-get"))
 }

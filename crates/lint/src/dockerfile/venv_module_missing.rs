@@ -12,29 +12,35 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\nRUN python3 -m venv \
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\nRUN python3 \
+             -m venv \
              /opt/venv\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.6.3-devel-ubuntu24.04\nRUN apt-get update && apt-get install -y python3-dev git && \
+            "FROM nvidia/cuda:12.6.3-devel-ubuntu24.04\nRUN apt-get update && apt-get install -y \
+             python3-dev git && \
              python3 -m venv --system-site-packages /v\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python3-venv\nRUN python3 -m venv \
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python3-venv\nRUN python3 \
+             -m venv \
              /opt/venv\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip && pip install virtualenv && \
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip && pip install \
+             virtualenv && \
              python3 -m venv --without-pip /v\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN python3 -m venv /opt/venv\n"),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 $PACKAGES\nRUN python3 -m venv /v\n",
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 $PACKAGES\nRUN python3 -m \
+             venv /v\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04 AS a\nRUN apt-get update && apt-get install -y python3-full\nFROM a\nRUN python3 -m \
+            "FROM ubuntu:22.04 AS a\nRUN apt-get update && apt-get install -y python3-full\nFROM a\nRUN \
+             python3 -m \
              venv /v\n",
         ),
     ],
@@ -80,6 +86,7 @@ fn of_stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     if !system || !debian || brings || packages.len() > MANY || !making.command.certain {
         return None;
     }
-    let message = "`python3 -m venv` needs the package python3-venv, which is not installed: `ensurepip is not available`";
+    let message = "`python3 -m venv` needs the package python3-venv, which is not installed: `ensurepip is \
+     not available`";
     Some(Found::error(making.command.line, message, "Install python3-venv with apt-get before it"))
 }

@@ -12,10 +12,11 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         dockerfile(
             "FROM python:3.11-slim\nRUN pip install \
-             https://example.net/flash_attn-2.7.0.post2+cu12torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n",
+             https://example.net/flash_attn-2.7.0+cu12torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nCOPY \
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\nCOPY \
              dist/apex-0.1-cp312-cp312-linux_x86_64.whl /tmp/\nRUN pip3 install \
              /tmp/apex-0.1-cp312-cp312-linux_x86_64.whl\n",
         ),
@@ -23,7 +24,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM python:3.11-slim\nRUN pip install /w/a-1.0-cp311-cp311-linux_x86_64.whl\n"),
         dockerfile(
-            "FROM python:3.11-slim\nRUN pip install /w/a-1.0-cp38-abi3-linux_x86_64.whl b-1-py3-none-any.whl\n",
+            "FROM python:3.11-slim\nRUN pip install /w/a-1.0-cp38-abi3-linux_x86_64.whl \
+             b-1-py3-none-any.whl\n",
         ),
         dockerfile("FROM example/base:1\nRUN pip install /w/a-1.0-cp38-cp38-linux_x86_64.whl\n"),
         dockerfile(
@@ -43,7 +45,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 continue;
             }
             let message = format!(
-                "{name} is a wheel for {tag}, but this is {}: `{name} is not a supported wheel on this platform`",
+                "{name} is a wheel for {tag}, but this is {}: `{name} is not a supported wheel on this \
+                 platform`",
                 install.python.message()
             );
             let fix = format!("Use the wheel with {own} in its name");

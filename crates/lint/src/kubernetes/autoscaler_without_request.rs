@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "serve.yaml",
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: vllm}\nspec:\n  selector: {matchLabels: \
-             {app: v}}\n  template:\n    metadata: {labels: {app: v}}\n    spec:\n      containers:\n        - \
+             {app: v}}\n  template:\n    metadata: {labels: {app: \
+             v}}\n    spec:\n      containers:\n        - \
              {name: a, image: b, resources: {limits: {nvidia.com/gpu: 1}}}\n---\napiVersion: \
              autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: vllm}\nspec:\n  scaleTargetRef: \
              {apiVersion: apps/v1, kind: Deployment, name: vllm}\n  minReplicas: 1\n  maxReplicas: 4\n  \
@@ -40,10 +41,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "serve.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: {a: \
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: \
+             {a: \
              b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: {containers: [{name: a, image: \
-             b}]}\n---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n  \
-             scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}\n  maxReplicas: 4\n  metrics:\n    \
+             b}]}\n---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: \
+             h}\nspec:\n  \
+             scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}\n  maxReplicas: \
+             4\n  metrics:\n    \
              - type: Resource\n      resource: {name: cpu, target: {type: AverageValue, averageValue: 2}}\n",
         ),
     ],

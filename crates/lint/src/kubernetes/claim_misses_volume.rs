@@ -26,7 +26,8 @@ pub(crate) const RULE: Rule = Rule {
             "pv.yaml",
             "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: m}\nspec:\n  capacity: {storage: \
              1Ti}\n  accessModes: [ReadOnlyMany]\n  storageClassName: \"\"\n  nfs: {server: a, path: \
-             /b}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\nspec:\n  accessModes: \
+             /b}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: \
+             c}\nspec:\n  accessModes: \
              [ReadWriteMany]\n  storageClassName: \"\"\n  volumeName: m\n  resources: {requests: {storage: \
              1Ti}}\n",
         ),

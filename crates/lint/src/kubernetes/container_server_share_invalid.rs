@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         pod!("limits: {nvidia.com/gpu: 1}\n      args: [--model, m/n, --gpu-memory-utilization, \"90\"]"),
         pod!(
-            "limits: {nvidia.com/gpu: 1}\n      command: [sh, -c, \"vllm serve m --gpu-memory-utilization=85\"]"
+            "limits: {nvidia.com/gpu: 1}\n      command: [sh, -c, \"vllm serve m \
+             --gpu-memory-utilization=85\"]"
         ),
     ],
     silent: &[

@@ -26,19 +26,22 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
              \x20     env: [{name: LD_LIBRARY_PATH, value: \"/opt/lib:$LD_LIBRARY_PATH\"}]\n",
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
              \x20     env: [{name: ROOT, value: /data}, {name: HF_HOME, value: \"${ROOT}/hf\"}]\n",
         ),
     ],
     silent: &[
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
              \x20     env: [{name: A, value: x}, {name: B, value: \"$(A)/y\"}, {name: C, value: \"${D}\"}, \
              {name: E, value: \"pa$$A\"}]\n",
         ),

@@ -12,22 +12,26 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "templates/deployment.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  template:\n    \
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  template:\n    \
              spec:\n      tolerations:\n        {{- toYaml .Values.tolerations | indent 8 }}\n",
         ),
         named(
             "templates/pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  containers:\n    - name: \
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  containers:\n    - name: \
              a\n      image: b\n      resources:\n        {{ toYaml .Values.resources | indent 8 }}\n",
         ),
         named(
             "templates/pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  containers:\n    - name: \
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  containers:\n    - name: \
              a\n      image: b\n      resources:\n        {{- toYaml .Values.resources | nindent 4 }}\n",
         ),
         named(
             "templates/pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  {{- if .Values.gpu }}\n  \
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  {{- if \
+             .Values.gpu }}\n  \
              runtimeClassName: nvidia\n  containers:\n    - {name: a, image: b}\n",
         ),
     ],
@@ -35,15 +39,20 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "templates/pod.yaml",
             "{{- if .Values.enabled }}\napiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n  \
-             labels:\n    {{- include \"a.labels\" . | nindent 4 }}\nspec:\n  containers:\n    - name: a\n      \
-             image: b\n      args:\n        {{- range .Values.args }}\n        - {{ . | quote }}\n        {{- end \
-             }}\n      resources:\n        {{- toYaml .Values.resources | nindent 8 }}\n  tolerations:\n  {{- \
+             labels:\n    {{- include \"a.labels\" . | nindent 4 }}\nspec:\n  containers:\n    - name: \
+             a\n      \
+             image: b\n      args:\n        {{- range .Values.args }}\n        - {{ . | quote \
+             }}\n        {{- end \
+             }}\n      resources:\n        {{- toYaml .Values.resources | nindent 8 \
+             }}\n  tolerations:\n  {{- \
              toYaml .Values.tolerations | nindent 2 }}\n{{- end }}\n",
         ),
         named(
             "templates/pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  containers:\n    - name: \
-             a\n      image: b\n      resources:\n{{ toYaml .Values.resources | indent 8 }}\n{{/* if this is no \
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n      resources:\n{{ toYaml .Values.resources | indent 8 }}\n{{/* if this \
+             is no \
              block */}}\n",
         ),
     ],
@@ -79,14 +88,16 @@ fn inserted(lines: &[&str], at: usize, line: &str) -> Option<Found> {
     match name {
         "indent" if eats && is_key => {
             let message = format!(
-                "`{{{{-` removes the line break behind `{shown}`, and `indent` adds none: the first line of the value \
+                "`{{{{-` removes the line break behind `{shown}`, and `indent` adds none: the first line \
+                 of the value \
                  is on the line of the key, and Helm reports a YAML parse error"
             );
             Some(Found::error(at + 1, message, format!("Use `nindent {count}`")))
         }
         "indent" if !eats && column > 0 && count > 0 => {
             let message = format!(
-                "the first line of the value is indented by {} columns (these {column} and the {count} of `indent`), \
+                "the first line of the value is indented by {} columns (these {column} and the {count} of \
+                 `indent`), \
                  the others by {count}; Helm reports a YAML parse error where it has several lines",
                 column + count
             );
@@ -96,7 +107,8 @@ fn inserted(lines: &[&str], at: usize, line: &str) -> Option<Found> {
         }
         "nindent" if is_key && count < key_column => {
             let message = format!(
-                "the value is indented by {count} columns, less than its key `{shown}` (column {key_column}); it is no \
+                "the value is indented by {count} columns, less than its key `{shown}` (column \
+                 {key_column}); it is no \
                  part of the key, and the YAML is broken or means something else"
             );
             Some(Found::error(at + 1, message, format!("Use `nindent {}`", key_column + 2)))

@@ -63,18 +63,21 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "a.yaml",
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  strategy: {rollingUpdate: \
-             {maxSurge: 0, maxUnavailable: 0}}\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: \
+             {maxSurge: 0, maxUnavailable: 0}}\n  selector: {matchLabels: {a: \
+             b}}\n  template:\n    metadata: \
              {labels: {a: b}}\n    spec: {containers: [{name: a, image: b}]}\n",
         ),
         named(
             "a.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: d, hostPath: {path: \
-             /data, type: directory}}]\n  containers: [{name: a, image: b, volumeMounts: [{name: d, mountPath: \
+             /data, type: directory}}]\n  containers: [{name: a, image: b, volumeMounts: [{name: d, \
+             mountPath: \
              /data}]}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec:\n  rules:\n    - http:\n\
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec:\n  rules:\n    - \
+             http:\n\
              \x20       paths:\n          - path: /\n            backend: {service: {name: v, port: {number: \
              80}}}\n",
         ),
@@ -155,7 +158,8 @@ fn of_document(document: &Document) -> Vec<Found> {
                 value.is_some_and(|value| matches!(value.as_str(), "0" | "0%"))
             };
             if zero("maxSurge") && zero("maxUnavailable") {
-                let message = "maxSurge and maxUnavailable are both 0: no pod may be added and none removed; the API \
+                let message = "maxSurge and maxUnavailable are both 0: no pod may be added and none \
+                 removed; the API \
                      server refuses it";
                 let line = document.line_of(&["spec", "strategy", "rollingUpdate", "maxUnavailable"]);
                 found.push(Found::error(line, message, "Set one of them to 1 or more"));

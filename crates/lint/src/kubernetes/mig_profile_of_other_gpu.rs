@@ -33,7 +33,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  nodeSelector: {pool: gpu}\n  containers:\n    \
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  nodeSelector: {pool: \
+             gpu}\n  containers:\n    \
              - {name: a, image: b, resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}\n",
         ),
     ],

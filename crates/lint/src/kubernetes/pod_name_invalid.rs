@@ -83,12 +83,14 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
              \x20     env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]\n",
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n\
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
              \x20     readinessProbe: {httpGet: {path: /health, port: \"8000\"}}\n",
         ),
     ],
@@ -394,7 +396,8 @@ fn ports(container: &Container) -> Vec<Found> {
         found.extend(set.iter().filter_map(|handler| {
             let written = value.get(*handler).and_then(|one| one.get("port")).and_then(Value::as_str)?;
             let message = format!(
-                "{probe}.{handler}.port is the text {written:?}: the API server takes a number, or a name with a letter"
+                "{probe}.{handler}.port is the text {written:?}: the API server takes a number, or a name \
+                 with a letter"
             );
             let digits = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
             digits.then(|| Found::error(line, message, format!("Write {written} without quotes")))

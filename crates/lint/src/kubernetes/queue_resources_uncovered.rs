@@ -49,7 +49,8 @@ pub(crate) const RULE: Rule = Rule {
              coveredResources: [nvidia.com/gpu]\n      flavors: []\n---\n\
              apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: l}\nspec: {clusterQueue: \
              c}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j, labels: \
-             {kueue.x-k8s.io/queue-name: l}}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      \
+             {kueue.x-k8s.io/queue-name: l}}\nspec:\n  template:\n    spec:\n      restartPolicy: \
+             Never\n      \
              containers: [{name: a, image: b, resources: {requests: {cpu: 1, memory: 1Gi}, limits: \
              {nvidia.com/gpu: 4}}}]\n",
         ),
@@ -102,7 +103,8 @@ fn of_queue(queue: &Document, all: &[&Document]) -> Vec<Found> {
                 continue;
             }
             let message = format!(
-                "{} (queue {name}) requests {resource}, which the ClusterQueue {} does not cover; Kueue never \
+                "{} (queue {name}) requests {resource}, which the ClusterQueue {} does not cover; Kueue \
+                 never \
                  admits it (`resource {resource} unavailable in ClusterQueue`)",
                 job.title(),
                 queue.name

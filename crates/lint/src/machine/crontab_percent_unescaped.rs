@@ -51,7 +51,8 @@ fn fault(number: usize, line: &str) -> Option<Found> {
     let shown = left.split_whitespace().rev().take(3).collect::<Vec<_>>();
     let shown = shown.into_iter().rev().collect::<Vec<_>>().join(" ");
     let message = format!(
-        "cron ends the command at the first `%`, behind `{shown}`, and gives it the rest as input; the shell reports a \
+        "cron ends the command at the first `%`, behind `{shown}`, and gives it the rest as input; the \
+         shell reports a \
          syntax error"
     );
     inside.then(|| Found::error(number, message, "Write `\\%`"))

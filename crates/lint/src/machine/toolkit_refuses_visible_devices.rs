@@ -36,7 +36,8 @@ pub(crate) const RULE: Rule = Rule {
             "accept-nvidia-visible-devices-envvar-when-unprivileged = true\n",
             &[(
                 "plugin.yaml",
-                "kind: DaemonSet\nspec:\n  template:\n    spec:\n      containers:\n        - env:\n            - \
+                "kind: DaemonSet\nspec:\n  template:\n    spec:\n      containers:\n        - \
+                 env:\n            - \
                  name: DEVICE_LIST_STRATEGY\n              value: volume-mounts\n",
             )],
         ),
@@ -97,7 +98,8 @@ fn of_device_plugin(machine: &Machine, table: &Table) -> Option<Found> {
         let only = |name: &str| strategies.iter().all(|one| one == name);
         let (message, fix) = if only("envvar") && on(KEY) == Some(false) {
             let message = format!(
-                "the device plugin names the GPUs of a pod in NVIDIA_VISIBLE_DEVICES (envvar), but {} has {KEY} \
+                "the device plugin names the GPUs of a pod in NVIDIA_VISIBLE_DEVICES (envvar), but {} has \
+                 {KEY} \
                  = false: pods that are not privileged get no GPU",
                 machine.name
             );

@@ -23,7 +23,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "check.sh",
-            "#!/bin/bash\nset -eo pipefail\nlast=$(ls ckpt | grep step_ | sort | tail -1)\n[ -n \"$last\" ] && \
+            "#!/bin/bash\nset -eo pipefail\nlast=$(ls ckpt | grep step_ | sort | tail -1)\n[ -n \"$last\" \
+             ] && \
              ARGS=$last\n",
         ),
     ],

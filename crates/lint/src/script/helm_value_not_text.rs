@@ -13,8 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "deploy.sh",
-            "helm upgrade --install asr ./chart \\\n  --set nodeSelector.\"nvidia\\.com/gpu\\.present\"=true \\\n  \
-             --wait\n",
+            "helm upgrade --install asr ./chart \\\n  --set nodeSelector.\"nvidia\\.com/gpu\\.present\"=true\n",
         ),
         named("deploy.sh", "helm install a b --set image.tag=x,podAnnotations.sidecar=false\n"),
         named("deploy.sh", "helm install a b --set=env[0].name=WORLD_SIZE,env[0].value=8\n"),
@@ -67,7 +66,8 @@ fn judge(script: &Script) -> Vec<Found> {
                     _ => continue,
                 };
                 let message = format!(
-                    "--set makes {value} a {kind}, and Kubernetes takes only texts there: `cannot unmarshal`, \
+                    "--set makes {value} a {kind}, and Kubernetes takes only texts there: `cannot \
+                     unmarshal`, \
                      unless the chart quotes {key}"
                 );
                 let fix = format!("Use `--set-string {key}={value}`");

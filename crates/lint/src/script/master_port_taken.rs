@@ -20,33 +20,39 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "for i in 0 1 2 3; do\n  CUDA_VISIBLE_DEVICES=$i torchrun --nproc_per_node=1 train.py --seed $i &\ndone\n\
+            "for i in 0 1 2 3; do\n  CUDA_VISIBLE_DEVICES=$i torchrun --nproc_per_node=1 train.py --seed \
+             $i &\ndone\n\
              wait\n",
         ),
         named(
             "run.sh",
-            "accelerate launch --gpu_ids 0,1 --num_processes 2 --main_process_port 29501 a.py &\naccelerate launch \
+            "accelerate launch --gpu_ids 0,1 --num_processes 2 --main_process_port 29501 a.py \
+             &\naccelerate launch \
              --gpu_ids 2,3 --num_processes 2 --main_process_port 29501 b.py &\nwait\n",
         ),
     ],
     silent: &[
         named(
             "run.sh",
-            "torchrun --master_port 29500 --nproc_per_node=2 a.py &\ntorchrun --master_port=29501 --nproc_per_node=2 \
+            "torchrun --master_port 29500 --nproc_per_node=2 a.py &\ntorchrun --master_port=29501 \
+             --nproc_per_node=2 \
              b.py &\nwait\n",
         ),
         named(
             "run.sh",
-            "torchrun --standalone --nproc_per_node=2 a.py &\ntorchrun --standalone --nproc_per_node=2 b.py &\nwait\n",
+            "torchrun --standalone --nproc_per_node=2 a.py &\ntorchrun --standalone --nproc_per_node=2 \
+             b.py &\nwait\n",
         ),
         named(
             "run.sh",
-            "for i in 0 1; do\n  CUDA_VISIBLE_DEVICES=$i torchrun --nproc_per_node=1 --master_port=$((29500 + i)) t.py \
+            "for i in 0 1; do\n  CUDA_VISIBLE_DEVICES=$i torchrun --nproc_per_node=1 \
+             --master_port=$((29500 + i)) t.py \
              &\ndone\nwait\ntorchrun --nproc_per_node=2 a.py\ntorchrun --nproc_per_node=2 b.py\n",
         ),
         named(
             "run.sh",
-            "export MASTER_PORT=$((20000 + RANDOM % 1000))\ntorchrun --nproc_per_node=2 a.py &\nwait\ntorchrun \
+            "export MASTER_PORT=$((20000 + RANDOM % 1000))\ntorchrun --nproc_per_node=2 a.py \
+             &\nwait\ntorchrun \
              --nproc_per_node=2 b.py &\nwait\n",
         ),
         named("run.sh", "for h in a b; do\n  ssh $h torchrun --nproc_per_node=2 t.py &\ndone\nwait\n"),
@@ -89,7 +95,8 @@ fn judge(script: &Script) -> Vec<Found> {
                  `EADDRINUSE: address already in use`"
             ),
             None if again => format!(
-                "each turn of the loop starts a launcher in the background, and all of them listen on port {port}: \
+                "each turn of the loop starts a launcher in the background, and all of them listen on port \
+                 {port}: \
                  `EADDRINUSE: address already in use`"
             ),
             None => continue,

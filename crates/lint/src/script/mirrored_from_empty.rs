@@ -18,7 +18,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sh",
-            "rm -rf /scratch/$RUN\nmkdir -p /scratch/$RUN\naws s3 sync /scratch/$RUN s3://ckpt/$RUN --delete\n",
+            "rm -rf /scratch/$RUN\nmkdir -p /scratch/$RUN\naws s3 sync /scratch/$RUN s3://ckpt/$RUN \
+             --delete\n",
         ),
         named("job.sh", "D=$(mktemp -d)\nexport D\ncd /tmp\nrclone sync \"$D\" remote:ckpt\n"),
     ],

@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
         named("serve.sh", "export CUDA_VISIBLE_DEVICES=0,1\nvllm serve m/n --tensor-parallel-size 4\n"),
         named(
             "serve.sh",
-            "CUDA_VISIBLE_DEVICES=4,5,6,7 python -m sglang.launch_server --model-path m/n --tp 8 --port 30000\n",
+            "CUDA_VISIBLE_DEVICES=4,5,6,7 python -m sglang.launch_server --model-path m/n --tp 8 --port \
+             30000\n",
         ),
         named(
             "serve.sbatch",
@@ -39,7 +40,8 @@ pub(crate) const RULE: Rule = Rule {
         named("serve.sh", "export CUDA_VISIBLE_DEVICES=$GPUS\nvllm serve m/n --tensor-parallel-size 4\n"),
         named(
             "serve.sh",
-            "export CUDA_VISIBLE_DEVICES=0\nssh node2 'vllm serve m/n -tp 4'\nunset CUDA_VISIBLE_DEVICES\nvllm \
+            "export CUDA_VISIBLE_DEVICES=0\nssh node2 'vllm serve m/n -tp 4'\nunset \
+             CUDA_VISIBLE_DEVICES\nvllm \
              serve m/n -tp 2\n",
         ),
     ],

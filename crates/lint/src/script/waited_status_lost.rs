@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "#!/bin/bash\nset -euo pipefail\npython a.py --gpu 0 &\npython a.py --gpu 1 &\nwait\ntouch DONE\n",
+            "#!/bin/bash\nset -euo pipefail\npython a.py --gpu 0 &\npython a.py --gpu 1 &\nwait\ntouch \
+             DONE\n",
         ),
         named(
             "run.sh",
@@ -28,7 +29,8 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "#!/bin/bash\npython a.py &\nwait\npython b.py\n"),
         named(
             "run.sh",
-            "#!/bin/bash\nset -e\npids=()\npython a.py & pids+=($!)\nfor p in \"${pids[@]}\"; do wait \"$p\"; \
+            "#!/bin/bash\nset -e\npids=()\npython a.py & pids+=($!)\nfor p in \"${pids[@]}\"; do wait \
+             \"$p\"; \
              done\nwait\ntouch DONE\n",
         ),
         named(

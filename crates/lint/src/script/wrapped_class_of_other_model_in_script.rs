@@ -45,7 +45,8 @@ fn judge(script: &Script) -> Vec<Found> {
         let Some(model) = model_of(&words, &script.text) else { continue };
         let Some(own) = other_class(script.catalog, &given, &model) else { continue };
         let message = format!(
-            "{model} has layers of the class {own} and none of {given}; the training ends with `Could not find \
+            "{model} has layers of the class {own} and none of {given}; the training ends with `Could not \
+             find \
              the transformer layer class`"
         );
         let at = command.words.iter().find(|word| word.text.contains("layer_cls_to_wrap"));

@@ -14,14 +14,17 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "run.py",
             "import torch\nimport torch.multiprocessing as mp\ndef work(rank):\n    \
-             torch.cuda.set_device(rank)\n    x = torch.zeros(1, device=\"cuda\")\nif __name__ == \"__main__\":\n    \
+             torch.cuda.set_device(rank)\n    x = torch.zeros(1, device=\"cuda\")\nif __name__ == \
+             \"__main__\":\n    \
              warm = torch.zeros(1).cuda()\n    for rank in range(2):\n        p = mp.Process(target=work, \
              args=(rank,))\n        p.start()\n",
         ),
         named(
             "run.py",
-            "import torch\nfrom multiprocessing import Pool\nmodel = load().to(\"cuda:0\")\ndef embed(text):\n    \
-             return model(text.to(\"cuda:0\")).cpu()\nif __name__ == \"__main__\":\n    with Pool(4) as pool:\n        \
+            "import torch\nfrom multiprocessing import Pool\nmodel = load().to(\"cuda:0\")\ndef \
+             embed(text):\n    \
+             return model(text.to(\"cuda:0\")).cpu()\nif __name__ == \"__main__\":\n    with Pool(4) as \
+             pool:\n        \
              pool.map(embed, texts)\n",
         ),
         named(
@@ -46,7 +49,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.py",
-            "import torch\nimport multiprocessing as mp\ndef load(path):\n    return open(path).read()\nif __name__ \
+            "import torch\nimport multiprocessing as mp\ndef load(path):\n    return open(path).read()\nif \
+             __name__ \
              == \"__main__\":\n    model = net().cuda()\n    p = mp.Process(target=load, args=(\"a\",))\n    \
              p.start()\n",
         ),
@@ -78,18 +82,18 @@ fn of_map(program: &Program) -> Option<Found> {
         return None;
     }
     program.calls.iter().filter(|call| call.name.ends_with(".map")).find_map(|call| {
-        let processes = call.keyword("num_proc").and_then(|one| number(&one.text)).filter(|count| *count > 1.0)?;
+        let processes =
+            call.keyword("num_proc").and_then(|one| number(&one.text)).filter(|count| *count > 1.0)?;
         let function = program.function(&call.argument(0, "function")?.text)?;
-        let used = program
-            .calls
-            .iter()
-            .find(|one| one.function == function.at && uses_cuda(program, None, one))?;
+        let used =
+            program.calls.iter().find(|one| one.function == function.at && uses_cuda(program, None, one))?;
         let before = program.calls.iter().find(|one| {
             let here = one.function == call.function || one.function == (0..0);
             here && !one.conditional && one.at.start < call.at.start && uses_cuda(program, None, one)
         })?;
         let message = format!(
-            "map forks {processes} processes, and {} uses CUDA in each of them (line {}), as their parent does (line \
+            "map forks {processes} processes, and {} uses CUDA in each of them (line {}), as their parent \
+             does (line \
              {}): `Cannot re-initialize CUDA in forked subprocess`",
             function.name, used.line, before.line
         );
@@ -122,7 +126,8 @@ fn fault(program: &Program, start: &Call) -> Option<Found> {
         call.function == function.at && cuda
     })?;
     let message = format!(
-        "{target} uses CUDA (line {}) in a process that is forked from one that already does (line {}): `Cannot \
+        "{target} uses CUDA (line {}) in a process that is forked from one that already does (line {}): \
+         `Cannot \
          re-initialize CUDA in forked subprocess`",
         used.line, before.line
     );

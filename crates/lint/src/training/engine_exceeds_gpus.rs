@@ -24,8 +24,10 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "serve.py",
-            "import os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"0,1,2,3\"\nfrom vllm import LLM\nif __name__ == \
-             \"__main__\":\n    llm = LLM(model=\"m/n\", tensor_parallel_size=4, gpu_memory_utilization=0.9)\n",
+            "import os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"0,1,2,3\"\nfrom vllm import LLM\nif \
+             __name__ == \
+             \"__main__\":\n    llm = LLM(model=\"m/n\", tensor_parallel_size=4, \
+             gpu_memory_utilization=0.9)\n",
         ),
         named(
             "serve.py",

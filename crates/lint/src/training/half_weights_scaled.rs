@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "import torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = \
+            "import torch\nfrom transformers import AutoModelForCausalLM, Trainer, \
+             TrainingArguments\nmodel = \
              AutoModelForCausalLM.from_pretrained(\"a/b\", torch_dtype=torch.float16)\nargs = \
              TrainingArguments(output_dir=\"o\", fp16=True)\ntrainer = Trainer(model=model, args=args, \
              train_dataset=data)\ntrainer.train()\n",
@@ -27,7 +28,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
-            "import torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = \
+            "import torch\nfrom transformers import AutoModelForCausalLM, Trainer, \
+             TrainingArguments\nmodel = \
              AutoModelForCausalLM.from_pretrained(\"a/b\", torch_dtype=torch.bfloat16)\nargs = \
              TrainingArguments(output_dir=\"o\", bf16=True)\ntrainer = Trainer(model=model, args=args, \
              train_dataset=data)\ntrainer.train()\n",
@@ -43,7 +45,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "train.py",
             "import torch\nmodel = Net().cuda()\nteacher = Net().cuda().half()\nopt = \
-             torch.optim.Adam(model.parameters())\nscaler = torch.cuda.amp.GradScaler()\nfor x in loader:\n    \
+             torch.optim.Adam(model.parameters())\nscaler = torch.cuda.amp.GradScaler()\nfor x in \
+             loader:\n    \
              scaler.scale(model(x).sum()).backward()\n    scaler.step(opt)\n    scaler.update()\n",
         ),
     ],
@@ -77,7 +80,8 @@ fn of_trainer(program: &Program) -> Option<Found> {
     let trains = program.calls.iter().any(|call| call.name.ends_with(".train") && call.arguments.len() < 2);
     let fp16 = arguments.keyword("fp16")?.line;
     let message = format!(
-        "fp16=True (line {fp16}) trains with a gradient scaler, and the weights are loaded in half precision: {ANSWER}"
+        "fp16=True (line {fp16}) trains with a gradient scaler, and the weights are loaded in half \
+         precision: {ANSWER}"
     );
     let fix = "Load the weights in float32 (remove the dtype), or use bf16=True with bfloat16";
     (half && trains).then(|| Found::error(model.line, message, fix))

@@ -12,15 +12,18 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass Net(nn.Module):\n    def \
-             __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(2, 2)\n    def forward(self, \
+            "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass \
+             Net(nn.Module):\n    def \
+             __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(2, 2)\n    def \
+             forward(self, \
              x):\n        return F.softmax(self.fc(x), dim=1)\nmodel = Net()\ncriterion = \
              nn.CrossEntropyLoss()\nfor x, y in loader:\n    loss = criterion(model(x), y)\n    \
              loss.backward()\n",
         ),
         named(
             "train.py",
-            "import torch.nn as nn\nimport torch.nn.functional as F\nmodel = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), \
+            "import torch.nn as nn\nimport torch.nn.functional as F\nmodel = nn.Sequential(nn.Linear(2, \
+             4), nn.ReLU(), \
              nn.Linear(4, 2), nn.Softmax(dim=1))\nfor x, y in loader:\n    out = model(x)\n    loss = \
              F.cross_entropy(out, y)\n",
         ),
@@ -28,13 +31,16 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass Net(nn.Module):\n    def \
+            "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass \
+             Net(nn.Module):\n    def \
              forward(self, x):\n        a = F.softmax(x, dim=1)\n        return self.fc(a)\nmodel = \
-             Net()\ncriterion = nn.CrossEntropyLoss()\nfor x, y in loader:\n    loss = criterion(model(x), y)\n",
+             Net()\ncriterion = nn.CrossEntropyLoss()\nfor x, y in loader:\n    loss = criterion(model(x), \
+             y)\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass Net(nn.Module):\n    def \
+            "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass \
+             Net(nn.Module):\n    def \
              forward(self, x):\n        return F.log_softmax(self.fc(x), dim=1)\nmodel = Net()\nfor x, y in \
              loader:\n    loss = F.nll_loss(model(x), y)\n",
         ),
@@ -58,7 +64,8 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
     let output = program.origin_call(&given.at, &call.function)?;
     let line = softmax_of(program, output)?;
     let message = format!(
-        "cross entropy applies log-softmax itself, and its input comes from a softmax (line {line}): the gradients \
+        "cross entropy applies log-softmax itself, and its input comes from a softmax (line {line}): the \
+         gradients \
          are small, and the training hardly learns"
     );
     let fix = "Return the outputs of the last layer, and apply softmax only where probabilities are needed";

@@ -19,14 +19,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch\nimport torch.nn.functional as F\nfrom torch.cuda.amp import autocast\ndef step(m, x, \
+            "import torch\nimport torch.nn.functional as F\nfrom torch.cuda.amp import autocast\ndef \
+             step(m, x, \
              y):\n    with autocast():\n        return F.binary_cross_entropy(m(x), y)\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.nn as nn\ncriterion = nn.BCEWithLogitsLoss()\nfor x, y in loader:\n    with \
+            "import torch\nimport torch.nn as nn\ncriterion = nn.BCEWithLogitsLoss()\nfor x, y in \
+             loader:\n    with \
              torch.autocast(\"cuda\"):\n        loss = criterion(model(x), y)\n",
         ),
         named(

@@ -32,7 +32,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "serve.py",
-            "import ray\nimport torch\n@ray.remote(num_gpus=1)\nclass Worker:\n    def __init__(self):\n        \
+            "import ray\nimport torch\n@ray.remote(num_gpus=1)\nclass Worker:\n    def \
+             __init__(self):\n        \
              self.m = torch.nn.Linear(2, 2).cuda()\n",
         ),
         named(
@@ -77,7 +78,8 @@ fn fault(program: &Program, name: &str, decorator: &str, at: &Range<usize>) -> O
         }
         let used = program.calls.iter().filter(inside).find(|call| uses_cuda(program, None, call))?;
         let message = format!(
-            "{name} uses CUDA, but requests no GPU ({decorator}): Ray sets CUDA_VISIBLE_DEVICES to nothing for it, \
+            "{name} uses CUDA, but requests no GPU ({decorator}): Ray sets CUDA_VISIBLE_DEVICES to nothing \
+             for it, \
              `No CUDA GPUs are available`"
         );
         return Some(Found::warning(used.line, message, "Write `@ray.remote(num_gpus=1)`"));
@@ -92,7 +94,8 @@ fn fault(program: &Program, name: &str, decorator: &str, at: &Range<usize>) -> O
         call.name == "torch.cuda.set_device" && rank
     })?;
     let message = format!(
-        "{name} gets one GPU (num_gpus=1), which it sees as cuda:0, but selects the device {}: `invalid device \
+        "{name} gets one GPU (num_gpus=1), which it sees as cuda:0, but selects the device {}: `invalid \
+         device \
          ordinal` in all but the first",
         used.argument(0, "device").map_or("", |one| one.text.as_str())
     );

@@ -14,48 +14,64 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom \
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom \
              torch.utils.data.distributed import DistributedSampler\ndef run_eval(model, loader):\n    tot = \
-             0.0\n    for x, y in loader:\n        tot += f(model(x), y).item()\n    return tot\ndef main():\n    \
+             0.0\n    for x, y in loader:\n        tot += f(model(x), y).item()\n    return tot\ndef \
+             main():\n    \
              dist.init_process_group(\"nccl\")\n    ts = DistributedSampler(train)\n    vs = \
-             DistributedSampler(val, shuffle=False)\n    model = DDP(net)\n    best, bad = 1e9, 0\n    for epoch in \
+             DistributedSampler(val, shuffle=False)\n    model = DDP(net)\n    best, bad = 1e9, 0\n    for \
+             epoch in \
              range(100):\n        for x, y in tr:\n            loss = f(model(x), y)\n            \
-             loss.backward()\n        val_loss = run_eval(model, va)\n        if val_loss < best:\n            \
+             loss.backward()\n        val_loss = run_eval(model, va)\n        if val_loss < \
+             best:\n            \
              best, bad = val_loss, 0\n        else:\n            bad += 1\n        if bad >= 5:\n            \
              break\nmain()\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom \
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom \
              torch.utils.data import DistributedSampler\ndist.init_process_group(\"nccl\")\nts = \
-             DistributedSampler(train)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x in tr:\n        loss \
-             = model(x).mean()\n        loss.backward()\n        opt.step()\n    last = loss.item()\n    if last < \
+             DistributedSampler(train)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x in \
+             tr:\n        loss \
+             = model(x).mean()\n        loss.backward()\n        opt.step()\n    last = \
+             loss.item()\n    if last < \
              0.01:\n        break\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom \
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom \
              torch.utils.data import DistributedSampler\ndist.init_process_group(\"nccl\")\nts = \
-             DistributedSampler(train)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x in tr:\n        loss \
-             = model(x).mean()\n        loss.backward()\n    t = loss.detach()\n    dist.all_reduce(t)\n    last = \
+             DistributedSampler(train)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x in \
+             tr:\n        loss \
+             = model(x).mean()\n        loss.backward()\n    t = \
+             loss.detach()\n    dist.all_reduce(t)\n    last = \
              t.item()\n    if last < 0.01:\n        break\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom \
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom \
              torch.utils.data import DistributedSampler\ndist.init_process_group(\"nccl\")\nts = \
-             DistributedSampler(train)\nmodel = DDP(net)\nstep = 0\nfor epoch in range(100):\n    for x in tr:\n        \
-             loss = model(x).mean()\n        loss.backward()\n        step += 1\n    if step >= 1000:\n        \
+             DistributedSampler(train)\nmodel = DDP(net)\nstep = 0\nfor epoch in range(100):\n    for x in \
+             tr:\n        \
+             loss = model(x).mean()\n        loss.backward()\n        step += 1\n    if step >= \
+             1000:\n        \
              break\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom \
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom \
              torch.utils.data import DistributedSampler\ndist.init_process_group(\"nccl\")\nts = \
-             DistributedSampler(train)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x in tr:\n        loss \
-             = model(x).mean()\n        loss.backward()\n    acc = evaluate(model, whole_val)\n    if acc > 0.9:\n        \
+             DistributedSampler(train)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x in \
+             tr:\n        loss \
+             = model(x).mean()\n        loss.backward()\n    acc = evaluate(model, whole_val)\n    if acc \
+             > 0.9:\n        \
              break\n",
         ),
     ],
@@ -113,7 +129,8 @@ fn fault(program: &Program, branch: &Branch, samplers: usize) -> Option<Found> {
     let condition = branch.condition.replace('\n', " ");
     let line = program.text.get(..branch.at.start)?.lines().count();
     let message = format!(
-        "`{condition}` depends on {what}, which each rank computes from its own part of the data: the ranks leave \
+        "`{condition}` depends on {what}, which each rank computes from its own part of the data: the \
+         ranks leave \
          the loop in different epochs, and those that go on wait for the others in DistributedDataParallel"
     );
     let fix = "Average the value with `dist.all_reduce` before it decides";
@@ -124,7 +141,8 @@ fn ends_with_break(body: &str) -> bool {
     body.lines().last().is_some_and(|line| line.trim() == "break")
 }
 
-/// The value that a condition depends on and that comes from `.item()`, and whether it is of the training itself.
+/// The value that a condition depends on and that comes from `.item()`, and whether it is of the training
+/// itself.
 fn measured(program: &Program, branch: &Branch) -> Option<(bool, String)> {
     let mut wanted: Vec<String> = identifiers(&branch.condition);
     let mut seen: BTreeSet<String> = BTreeSet::new();
