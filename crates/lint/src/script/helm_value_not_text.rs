@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "deploy.sh",
-            "helm upgrade --install asr ./chart \\\n  --set nodeSelector.\"nvidia\\.com/gpu\\.present\"=true\n",
+            "helm upgrade -i asr ./c \\\n  --set nodeSelector.\"nvidia\\.com/gpu\\.present\"=true\n",
         ),
         named("deploy.sh", "helm install a b --set image.tag=x,podAnnotations.sidecar=false\n"),
         named("deploy.sh", "helm install a b --set=env[0].name=WORLD_SIZE,env[0].value=8\n"),

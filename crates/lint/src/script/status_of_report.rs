@@ -104,7 +104,7 @@ fn has_keyword(lines: &[&str], from: usize, to: usize) -> bool {
     let is_keyword = |word: &str| WORDS.contains(&word) || word.ends_with(";;") || word.ends_with(')');
     let words = |text: &str| text.split([' ', '\t', ';']).any(|word| is_keyword(word.trim()));
     (from..=to).any(|number| {
-        let line = lines.get(number - 1).copied().unwrap_or_default();
+        let line = lines.get(number.saturating_sub(1)).copied().unwrap_or_default();
         match number == to {
             true => words(line.split("$?").next().unwrap_or_default()),
             // Of the line of the command that prints, only what is behind it is between the two.

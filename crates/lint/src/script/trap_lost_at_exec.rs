@@ -28,6 +28,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("run.sh", "if [ \"$1\" = setup ]; then\n  trap cleanup EXIT\nfi\nexec \"$@\"\n"),
         named("run.sh", "trap '' HUP\nexec python train.py\n"),
+        // A here-document without a command is on no line.
+        named("run.sh", "trap cleanup EXIT\n<<E\na\nE\nexec 3>&1\n"),
         named("run.sh", "trap cleanup EXIT\nif [ -n \"$X\" ]; then\n  exec python t.py\nfi\npython b.py\n"),
     ],
 };
@@ -46,7 +48,7 @@ fn judge(script: &Script) -> Vec<Found> {
         one.program() == "trap" && one.line > trap.line && (one.word(1) == "-" || one.words.len() < 3)
     });
     let replaces = script.commands.iter().find(|one| {
-        let written = lines.get(one.line - 1).map_or("", |line| line.trim_start());
+        let written = lines.get(one.line.saturating_sub(1)).map_or("", |line| line.trim_start());
         let program = written.strip_prefix("exec ").map(str::trim_start);
         let runs = program.is_some_and(|rest| !rest.starts_with(['<', '>', '&']) && !is_descriptor(rest));
         one.line > trap.line && one.certain && runs && !one.words.is_empty() && !in_function(one.line)
