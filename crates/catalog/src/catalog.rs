@@ -12,10 +12,10 @@ use super::{
     accelerate_config, apt_options, capabilities, conda_torch, cuda, cuda_errors, cudnn_users, cudnn_wheels,
     deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    kubernetes_kinds, mirrors, misleading_packages, model_servers, nccl, nccl_functions, network_interfaces,
-    nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments, sbatch_options,
-    sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch,
-    torch_partners, tracebacks, variable_families, variables, xids,
+    kubernetes_kinds, mirrors, misleading_packages, model_layers, model_servers, nccl, nccl_functions,
+    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments,
+    sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit,
+    toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -104,6 +104,8 @@ catalog! {
     pub mirrors: Table<mirrors::Mirror>,
     /// Names under which pip finds something else than what people mean.
     pub misleading_packages: Table<misleading_packages::MisleadingPackage>,
+    /// Classes of the layers of language models.
+    pub model_layers: Table<model_layers::ModelLayer>,
     /// Servers whose options and defaults are known.
     pub model_servers: Table<model_servers::ModelServer>,
     /// NCCL releases, oldest first.

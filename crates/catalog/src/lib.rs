@@ -45,6 +45,7 @@ pub mod images;
 pub mod kubernetes_kinds;
 pub mod mirrors;
 pub mod misleading_packages;
+pub mod model_layers;
 pub mod model_servers;
 pub mod nccl;
 pub mod nccl_functions;

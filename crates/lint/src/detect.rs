@@ -151,6 +151,7 @@ fn begins_as_dockerfile(text: &str) -> bool {
 fn format(text: &str) -> Option<Detected> {
     if (has(text, "apiVersion") && has(text, "kind")) || is_object_in_flow_style(text) {
         return Some(match text.contains("{{") {
+            true if is_helm(text) => Detected::Kind(Kind::HelmTemplate),
             true => Detected::Unchecked(Unchecked::Kubernetes),
             false => Detected::Kind(Kind::Kubernetes),
         });
@@ -158,6 +159,11 @@ fn format(text: &str) -> Option<Detected> {
     let resources = has(text, "Resources") && text.contains("AWS::");
     (resources || has(text, "AWSTemplateFormatVersion"))
         .then_some(Detected::Unchecked(Unchecked::CloudFormation))
+}
+
+/// Whether a template uses what Helm gives to templates.
+fn is_helm(text: &str) -> bool {
+    [".Values", ".Release.", ".Chart."].iter().any(|mark| text.contains(mark))
 }
 
 /// Whether a text is an object of Kubernetes as JSON, or in flow style: its keys are indented.
@@ -239,7 +245,9 @@ mod tests {
         assert_eq!(of("environment.yml", "name: a\ndependencies:\n  - pip\n"), Ok(Kind::Conda));
         assert_eq!(of("environment.yaml", "stage: prod\n"), Err(Unchecked::UnknownType));
         let template = "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n";
-        assert_eq!(of("templates/pod.yaml", template), Err(Unchecked::Kubernetes));
+        assert_eq!(of("templates/pod.yaml", template), Ok(Kind::HelmTemplate));
+        let other = "apiVersion: v1\nkind: Pod\nspec: {{ spec }}\n";
+        assert_eq!(of("templates/pod.yaml", other), Err(Unchecked::Kubernetes));
         assert_eq!(of("pod.yaml", "apiVersion: v1\nkind: Pod\n"), Ok(Kind::Kubernetes));
         let json = "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"Pod\"\n}\n";
         assert_eq!(of("pod.yaml", json), Ok(Kind::Kubernetes));

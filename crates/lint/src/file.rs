@@ -48,7 +48,8 @@ pub struct File {
     pub context: Context,
     /// Of a compose file: those that docker compose merges over it, in order. Of DeepSpeed's configuration:
     /// the hostfile in the same directory. Of an env file: scripts that pass it to a container. Of a manifest
-    /// and a file of a machine: others that say more of the cluster or the machine.
+    /// and a file of a machine: others that say more of the cluster or the machine. Of a Dockerfile that
+    /// compiles CUDA code: the jobs that run its image.
     pub over: Vec<Over>,
     /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
     pub folder: String,

@@ -36,6 +36,8 @@ pub enum Kind {
     ToolkitConfig,
     /// A manifest for `kubectl apply`.
     Kubernetes,
+    /// A template from which Helm renders a manifest.
+    HelmTemplate,
     /// `sshd_config`.
     Sshd,
     /// A service of systemd, `NAME.service`, or a drop-in of one.
@@ -44,6 +46,8 @@ pub enum Kind {
     GithubWorkflow,
     /// A makefile.
     Makefile,
+    /// A table of cron: `crontab`, files of `cron.d`.
+    Crontab,
     /// A script in Python.
     Python,
 }
@@ -67,10 +71,12 @@ impl Kind {
         Kind::DaemonJson,
         Kind::ToolkitConfig,
         Kind::Kubernetes,
+        Kind::HelmTemplate,
         Kind::Sshd,
         Kind::SystemdUnit,
         Kind::GithubWorkflow,
         Kind::Makefile,
+        Kind::Crontab,
         Kind::Python,
     ];
 
@@ -93,10 +99,12 @@ impl Kind {
             Kind::DaemonJson => "daemon-json",
             Kind::ToolkitConfig => "toolkit-config",
             Kind::Kubernetes => "kubernetes",
+            Kind::HelmTemplate => "helm-template",
             Kind::Sshd => "sshd",
             Kind::SystemdUnit => "systemd-unit",
             Kind::GithubWorkflow => "github-workflow",
             Kind::Makefile => "makefile",
+            Kind::Crontab => "crontab",
             Kind::Python => "python",
         }
     }

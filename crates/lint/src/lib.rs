@@ -33,6 +33,7 @@ mod list;
 mod location;
 mod machine;
 mod makefile;
+mod model_layers;
 mod model_path;
 mod mounted_settings;
 mod one_word;
@@ -85,6 +86,7 @@ use read::settings::Settings;
 use read::started::Started;
 use read::unit::Unit;
 use read::workflow::Workflow;
+use read::template::Template;
 
 use facts::Facts;
 use judge::Checks;
@@ -120,6 +122,7 @@ struct Content {
     manifest: Option<Manifest>,
     workflow: Option<Workflow>,
     makefile: Option<Makefile>,
+    template: Option<Template>,
     program: Option<Program>,
 }
 
@@ -146,7 +149,8 @@ impl Content {
                 content.packages = Some(asks::list_of(file));
                 content.dockerfile = Some(requirements(file));
             }
-            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
+            Kind::HelmTemplate => content.template = Some(Template { text: file.text.clone() }),
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
@@ -166,7 +170,8 @@ impl Content {
     }
 
     fn dockerfile(&mut self, file: &File) {
-        let read = Dockerfile::read(file.catalog, &file.text, &file.context);
+        let mut read = Dockerfile::read(file.catalog, &file.text, &file.context);
+        read.near.clone_from(&file.over);
         self.settings = Some(Settings::of_dockerfile(&read, file));
         self.launches = Some(Launches::of_dockerfile(&read));
         self.dockerfile = Some(read);
@@ -213,6 +218,7 @@ impl Content {
             Judge::Workflow(judge) => self.workflow.as_ref().map(judge),
             Judge::Makefile(judge) => self.makefile.as_ref().map(judge),
             Judge::Manifest(judge) => self.manifest.as_ref().map(judge),
+            Judge::Template(judge) => self.template.as_ref().map(judge),
             Judge::Training(judge) => self.program.as_ref().map(judge),
             // Of what could not be read there is no content: [`unreadable`].
             Judge::Unreadable(_) | Judge::Skipped(_) => None,

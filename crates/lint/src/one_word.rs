@@ -33,6 +33,15 @@ pub(crate) fn program_of(word: &str) -> Option<&str> {
     (PROGRAMS.contains(&base) && !rest.trim().is_empty()).then_some(base)
 }
 
+/// Whether a word is an option with its value behind a blank: `--port 8000`.
+pub(crate) fn is_option_with_value(word: &str) -> bool {
+    let Some((name, value)) = word.split_once(' ') else { return false };
+    let plain = name.strip_prefix("--").is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    });
+    plain && !value.trim().is_empty() && !value.trim().contains(' ')
+}
+
 /// The words as items of a list.
 pub(crate) fn listed(word: &str) -> String {
     let words: Vec<String> = word.split_whitespace().map(|one| format!("\"{one}\"")).collect();

@@ -118,6 +118,10 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
     if matches!(base, "sshd_config") || base.ends_with(".sshd_config") {
         return Some(Kind::Sshd);
     }
+    if base == "crontab" || base.ends_with(".cron") || base.ends_with(".crontab") || name.contains("cron.d/")
+    {
+        return Some(Kind::Crontab);
+    }
     if base == "hostfile"
         || base.ends_with("_hostfile")
         || base.starts_with("hostfile.")
@@ -333,6 +337,8 @@ mod tests {
             ("Makefile", Kind::Makefile),
             ("make/docker.mk", Kind::Makefile),
             ("Makefile.gpu", Kind::Makefile),
+            ("etc/cron.d/gpu", Kind::Crontab),
+            ("gpu-report.cron", Kind::Crontab),
         ] {
             assert_eq!(kind_of_name(name), Some(kind), "{name}");
         }

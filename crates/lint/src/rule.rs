@@ -20,6 +20,7 @@ use super::read::packages::PackageList;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
+use super::read::template::Template;
 use super::read::unit::Unit;
 use super::read::unreadable::Unreadable;
 use super::read::workflow::Workflow;
@@ -78,6 +79,8 @@ pub(crate) enum Judge {
     Makefile(fn(&Makefile) -> Vec<Found>),
     /// Of Kubernetes manifests.
     Manifest(fn(&Manifest) -> Vec<Found>),
+    /// Of a template from which Helm renders a manifest.
+    Template(fn(&Template) -> Vec<Found>),
     /// Of a training script.
     Training(fn(&Program) -> Vec<Found>),
     /// Of a file or directory that could not be read.
@@ -192,7 +195,7 @@ impl Rule {
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
             Judge::Unit(_) => Subject::Systemd,
-            Judge::Manifest(_) => Subject::Kubernetes,
+            Judge::Manifest(_) | Judge::Template(_) => Subject::Kubernetes,
             Judge::Workflow(_) => Subject::Workflow,
             Judge::Makefile(_) => Subject::Makefile,
             Judge::Training(_) => Subject::Training,

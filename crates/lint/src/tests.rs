@@ -58,9 +58,16 @@ fn file(example: &Example) -> File {
         file.over = over.collect();
         return file;
     }
+    let jobs = example.companions.iter().filter(|(name, _)| kind == Kind::Dockerfile && asks_for_gpus(name));
+    file.over = jobs.map(|(name, text)| Over::new(*name, *text)).collect();
     let text = |text: &str| (text != rule::MISSING).then(|| text.to_owned());
     file.context = companions.map(|(name, content)| ((*name).to_owned(), text(content))).collect();
     file
+}
+
+/// Whether the name of a file next to a Dockerfile is that of a manifest or a batch script.
+fn asks_for_gpus(name: &str) -> bool {
+    [".yaml", ".sbatch"].iter().any(|end| name.ends_with(end))
 }
 
 fn found(rule: &'static Rule, example: &Example) -> Vec<Finding> {
@@ -403,6 +410,7 @@ fn rules_with_certain_fixes() {
         "compose-key-refused",
         "compose-value-invalid",
         "environment-entry-quoted",
+        "number-loses-digits",
         "variable-value-not-taken",
         "allocator-option-invalid",
         "env-file-line-misread",

@@ -41,6 +41,32 @@ pub(crate) fn needs(command: &str) -> Option<Needs> {
     (!found.is_empty()).then_some(Needs { option, gpus })
 }
 
+/// A share of the GPU's memory above 1 that a command gives to vLLM, as it is written: `95`.
+pub(crate) fn share_above_one(command: &str) -> Option<String> {
+    let words: Vec<&str> = command
+        .split(|letter: char| letter.is_whitespace() || letter == '=')
+        .map(|word| word.trim_matches(['"', '\'', ',', '\\']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let at = words.iter().position(|word| word.replace('_', "-") == "--gpu-memory-utilization")?;
+    let value = words.get(at + 1)?;
+    value.parse::<f64>().is_ok_and(|share| share > 1.0).then(|| (*value).to_owned())
+}
+
+/// What vLLM does with such a share, and what to write.
+pub(crate) fn share_message(share: &str) -> (String, String) {
+    let message = format!(
+        "--gpu-memory-utilization {share}: the share is a fraction of 1; vLLM ends with `GPU memory \
+         utilization \
+         must be less than 1.0`"
+    );
+    let fix = match share.parse::<f64>() {
+        Ok(percent) if percent <= 100.0 => format!("Write {}", percent / 100.0),
+        _ => "Write a fraction, such as 0.9".to_owned(),
+    };
+    (message, fix)
+}
+
 /// Whether a command starts ranks of PyTorch.
 pub(crate) fn launches(command: &str) -> bool {
     let programs = ["torchrun", "deepspeed", "torch.distributed.run", "torch.distributed.launch"];
@@ -60,6 +86,8 @@ mod tests {
         assert_eq!(of("vllm serve m -tp 2 --pipeline-parallel-size 2"), Some(4));
         assert_eq!(of("torchrun --nproc_per_node=gpu train.py"), None);
         assert_eq!(of("torchrun --nproc_per_node=4 t.py --backend gloo"), None);
+        assert_eq!(share_above_one("vllm serve m --gpu_memory_utilization=95").as_deref(), Some("95"));
+        assert_eq!(share_above_one("vllm serve m --gpu-memory-utilization 0.95"), None);
         assert!(launches("/usr/bin/torchrun x") && !launches("python train.py"));
     }
 }

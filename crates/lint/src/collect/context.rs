@@ -10,6 +10,9 @@ use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
 
+/// Kinds of manifests on which others in the same directory depend.
+const SAY_MORE: &[&str] =
+    &["PersistentVolume", "ConfigMap", "Service\n", "ClusterQueue", "LocalQueue", "LimitRange"];
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
 /// A Dockerfile tells of requirements files, and these of others.
@@ -120,17 +123,22 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
         // Only these say what others of the folder depend on.
         Kind::Kubernetes => {
             let manifests = others(path, MANIFESTS, around, |text| {
-                ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
-                    .iter()
-                    .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
+                text.contains("kueue.x-k8s.io/queue-name")
+                    || SAY_MORE
+                        .iter()
+                        .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
             });
             let own = base.as_deref().is_some_and(|base| NAMES.contains(&base));
             let above = if own { Vec::new() } else { kustomizations(path, around) };
             manifests.into_iter().chain(above).collect()
         }
-        Kind::AccelerateConfig => others(path, SCRIPTS, around, |text| {
-            base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
-        }),
+        Kind::AccelerateConfig => {
+            let starts = |text: &str| {
+                base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
+            };
+            let makefile = over(&path.with_file_name("Makefile"), around).filter(|one| starts(&one.text));
+            others(path, SCRIPTS, around, starts).into_iter().chain(makefile).collect()
+        }
         Kind::Environment => others(path, READERS, around, |text| {
             let reads = text.contains("--env-file") || text.contains("EnvironmentFile=");
             base.as_ref().is_some_and(|base| reads && text.contains(base.as_str()))

@@ -262,11 +262,14 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
          .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
          environment*.yml, *.py, *.service, .github/workflows/*.yml, Makefile, Kubernetes manifests and \
          accelerate's configuration (*.yaml)",
+         environment*.yml, crontab, *.py, Kubernetes manifests, templates of Helm and accelerate's \
+         configuration (*.yaml)",
     )
 }
 
 /// Types that contents alone show, DeepSpeed's apart.
-const BY_CONTENTS: &[Kind] = &[Kind::Kubernetes, Kind::Shell, Kind::ToolkitConfig, Kind::AccelerateConfig];
+const BY_CONTENTS: &[Kind] =
+    &[Kind::Kubernetes, Kind::HelmTemplate, Kind::Shell, Kind::ToolkitConfig, Kind::AccelerateConfig];
 
 /// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
 fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Collected;
 use super::roots::Roots;
+use crate::dockerfile::architecture_misses_gpu::lists_architectures;
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::{is_kustomization, named_by};
 use crate::recognize::base_name;
@@ -48,6 +49,7 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
         let file = &files[place];
         let mut others = match file.kind {
             Kind::Kubernetes => cluster.clone(),
+            Kind::Dockerfile if lists_architectures(&file.text) => jobs(file, files),
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf => {
                 of_machine(file, files, skipped, roots)
             }
@@ -100,6 +102,19 @@ fn of_cluster(files: &[File], skipped: &[Skipped], roots: &Roots) -> Vec<Over> {
     manifests.map(over_of).chain(values).collect()
 }
 
+/// The manifests and scripts in the directory of a Dockerfile, or below it, that may ask for GPUs.
+fn jobs(file: &File, files: &[File]) -> Vec<Over> {
+    let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let below =
+        |name: &str| folder.is_empty() || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let asks = |one: &&File| match one.kind {
+        Kind::Kubernetes => one.text.contains("nodeSelector") || one.text.contains("nodeAffinity"),
+        Kind::Shell => one.text.contains("#SBATCH"),
+        _ => false,
+    };
+    files.iter().filter(asks).filter(|one| below(&one.name)).map(over_of).take(OTHERS_LIMIT).collect()
+}
+
 /// Whether a file that no rule checks has values of a chart, by its name.
 fn is_values(one: &Skipped) -> bool {
     let base = base_name(&one.name);
@@ -118,7 +133,19 @@ fn of_machine(file: &File, files: &[File], skipped: &[Skipped], roots: &Roots) -
         let text = around.text(Path::new(&other.name))?;
         Some(Over::new(&other.name, text))
     }));
+    let values = skipped.iter().filter(|one| file.kind == Kind::ToolkitConfig && is_values(one));
+    others.extend(values.filter_map(|other| {
+        let text = around.text(Path::new(&other.name)).filter(|text| hands_out_devices(text))?;
+        Some(Over::new(&other.name, text))
+    }));
     others
+}
+
+/// Whether a manifest or the values of a chart say how a device plugin hands out GPUs.
+fn hands_out_devices(text: &str) -> bool {
+    ["deviceListStrategy", "DEVICE_LIST_STRATEGY", "--device-list-strategy"]
+        .iter()
+        .any(|mark| text.contains(mark))
 }
 
 /// Whether a file that is linted says more of one that configures a machine.
@@ -126,7 +153,10 @@ fn says_more(of: &File, other: &File) -> bool {
     match of.kind {
         Kind::DaemonJson => is_of_docker(&other.name),
         Kind::ToolkitConfig => {
-            matches!(other.kind, Kind::Compose | Kind::DaemonJson | Kind::Shell) || is_of_docker(&other.name)
+            let plugin = other.kind == Kind::Kubernetes && hands_out_devices(&other.text);
+            plugin
+                || matches!(other.kind, Kind::Compose | Kind::DaemonJson | Kind::Shell)
+                || is_of_docker(&other.name)
         }
         Kind::Sshd => {
             let connects =

@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use crate::one_word::{listed, program_of};
+use crate::one_word::{is_option_with_value, listed, program_of};
 use crate::read::compose::{Compose, Service, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -19,6 +19,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
         compose("services:\n  a:\n    image: example/a\n    command:\n      - python train.py\n"),
         compose("services:\n  a:\n    image: example/a\n    entrypoint: [\"python -m app\"]\n"),
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.8.5\n    gpus: all\n    command: [--model, m/n, \
+             \"--max-model-len 8192\"]\n",
+        ),
     ],
     silent: &[
         compose("services:\n  a:\n    image: example/a\n    command: [\"python\", \"train.py\"]\n"),
@@ -37,7 +41,27 @@ const PLAIN: &[&str] =
 
 fn judge(file: &Compose) -> Vec<Found> {
     let own = file.services.iter().filter(|one| !one.extends_elsewhere);
-    own.filter_map(fault).collect()
+    own.filter_map(|service| fault(service).or_else(|| option(service))).collect()
+}
+
+/// An option and its value in one item.
+fn option(service: &Service) -> Option<Found> {
+    let shells = ["sh", "bash", "zsh", "dash", "ash", "-c", "-lc"];
+    let all = [service.list(&["entrypoint"]), service.list(&["command"])].concat();
+    if all.iter().any(|word| {
+        word.split_whitespace().any(|one| shells.contains(&one.rsplit('/').next().unwrap_or(one)))
+    }) {
+        return None;
+    }
+    let Some(Value::Sequence(items)) = service.at(&["command"]) else { return None };
+    let word = items.iter().filter_map(text).find(|word| is_option_with_value(word))?;
+    let message = format!(
+        "service {}: {word:?} is one argument; the program does not know it as an option (`unrecognized \
+         arguments`)",
+        service.name
+    );
+    let fix = format!("Write two items: `{}`", listed(&word));
+    Some(Found::warning(service.line_of("command"), message, fix))
 }
 
 fn fault(service: &Service) -> Option<Found> {

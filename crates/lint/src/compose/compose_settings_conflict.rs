@@ -39,6 +39,7 @@ pub(crate) const RULE: Rule = Rule {
              b\n    container_name: w\n",
         ),
         compose("services:\n  a:\n    image: b\n    mem_limit: 8g\n    memswap_limit: 4g\n"),
+        compose("services:\n  a:\n    image: b\n    mem_limit: 32g\n    shm_size: 64gb\n"),
         compose(
             "services:\n  a:\n    image: b\n    deploy: {resources: {limits: {memory: 8G}, reservations: \
              {memory: \
@@ -46,6 +47,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose("services:\n  a:\n    image: b\n    mem_limit: 64g\n    shm_size: 16g\n"),
         compose(
             "services:\n  a:\n    image: b\n    container_name: w\n    profiles: [x]\n    mem_limit: 8g\n    \
              memswap_limit: -1\n    mem_reservation: 4g\n  c:\n    image: b\n    container_name: \
@@ -213,6 +215,19 @@ fn memory(service: &Service) -> Option<Found> {
             "Raise it to the limit or more",
         ));
     }
+    // The pages of /dev/shm count as memory of the container.
+    if let Some((_, shared)) = size(service, &[&["shm_size"]]).filter(|(_, shared)| *shared > limit) {
+        let message = format!(
+            "service {}: shm_size ({} GiB) is above the limit of memory ({} GiB), which includes it; a \
+             program \
+             that fills /dev/shm is killed",
+            service.name,
+            (shared / GIB).round(),
+            (limit / GIB).round()
+        );
+        let fix = "Raise the limit of memory, or reduce shm_size";
+        return Some(Found::warning(service.line_of("shm_size"), message, fix));
+    }
     let paths: [&[&str]; 2] = [&["mem_reservation"], &["deploy", "resources", "reservations", "memory"]];
     let (path, reserved) = size(service, &paths)?;
     let message = format!(
@@ -224,6 +239,9 @@ fn memory(service: &Service) -> Option<Found> {
     let line = service.line_of(path.first().copied()?);
     (reserved > limit).then(|| Found::error(line, message, fix))
 }
+
+/// Bytes of a GiB.
+const GIB: f64 = 1_073_741_824.0;
 
 /// The services that one waits for, and whether each is required.
 fn dependencies(service: &Service) -> Vec<(String, bool)> {

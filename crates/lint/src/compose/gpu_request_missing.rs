@@ -1,6 +1,9 @@
 //! A service that needs GPUs and asks for none.
 
-use crate::read::compose::{Compose, IsStack, Service};
+use serde_yaml::Value;
+
+use super::merged_environment_lost::base;
+use crate::read::compose::{Compose, IsStack, Service, below};
 use crate::rule::{Found, Judge, Rule, Severity, compose, composes, named, stack};
 use crate::servers::of_service;
 
@@ -19,6 +22,12 @@ pub(crate) const RULE: Rule = Rule {
             "docker run --rm --ipc=host my/train torchrun --standalone --nproc_per_node=2 t.py\n",
         ),
         named("run.sh", "docker run -d -p 8000:8000 vllm/vllm-openai:v0.8.5 --model a/b\n"),
+        compose(
+            "x-gpu: &gpu\n  image: a/b:1\n  deploy: {resources: {reservations: {devices: [{driver: nvidia, \
+             count: \
+             1, capabilities: [gpu]}]}}}\nservices:\n  a:\n    <<: *gpu\n    command: python d.py --device \
+             cuda\n    deploy: {resources: {limits: {memory: 24g}}}\n",
+        ),
     ],
     silent: &[
         named(
@@ -62,10 +71,24 @@ fn judge(file: &Compose) -> Vec<Found> {
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus(file.catalog)?;
-            let message = format!("{} requests no GPU, but {why}", service.title);
+            let lost = is_lost(file, service);
+            let message = match lost {
+                true => format!(
+                    "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor \
+                     (`<<` \
+                     is shallow), which requests them",
+                    service.title
+                ),
+                false => format!("{} requests no GPU, but {why}", service.title),
+            };
             // Somebody may only look into an image of a framework.
             if file.run && !is_gpu_work(file, service) {
                 return None;
+            }
+            if lost {
+                let fix = "Repeat `reservations.devices` in its own `deploy`, or merge that of the anchor \
+                 there";
+                return Some(Found::warning(service.line_of("deploy"), message, fix));
             }
             let fix = match file.stack {
                 _ if file.run => "Add `--gpus all`",
@@ -80,6 +103,17 @@ fn judge(file: &Compose) -> Vec<Found> {
             Some(Found::warning(service.line.clone(), message, fix))
         })
         .collect()
+}
+
+/// Whether the anchor that a service merges requests GPUs in a `deploy` that its own one replaces.
+fn is_lost(file: &Compose, service: &Service) -> bool {
+    if file.run || !file.text.contains("<<") || file.broken.is_some() {
+        return false;
+    }
+    let root: Value = serde_yaml::from_str(&file.text).unwrap_or_default();
+    let Some(raw) = below(&root, &["services", &service.name]) else { return false };
+    let devices = ["deploy", "resources", "reservations", "devices"];
+    below(raw, &["deploy"]).is_some() && base(raw).is_some_and(|base| below(&base, &devices).is_some())
 }
 
 /// Whether a container certainly works on GPUs: it trains, or serves a large model.

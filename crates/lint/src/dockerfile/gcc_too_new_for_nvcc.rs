@@ -21,7 +21,8 @@ pub(crate) const RULE: Rule = Rule {
              RUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential cuda-toolkit-12-1\n\
+            "FROM ubuntu:24.04\nADD cuda.list /etc/apt/sources.list.d/\nRUN apt-get update && apt-get \
+             install -y build-essential cuda-toolkit-12-1\n\
              RUN nvcc -o a a.cu\n",
         ),
         dockerfile(
@@ -36,11 +37,13 @@ pub(crate) const RULE: Rule = Rule {
              RUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential gcc-12 \
+            "FROM ubuntu:24.04\nADD cuda.list /etc/apt/sources.list.d/\nRUN apt-get update && apt-get \
+             install -y build-essential gcc-12 \
              cuda-toolkit-12-1\nRUN nvcc -ccbin gcc-12 -o a a.cu && nvcc --version\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential cuda-toolkit-12-8\n\
+            "FROM ubuntu:24.04\nADD cuda.list /etc/apt/sources.list.d/\nRUN apt-get update && apt-get \
+             install -y build-essential cuda-toolkit-12-8\n\
              RUN nvcc -o a a.cu\n",
         ),
         dockerfile(

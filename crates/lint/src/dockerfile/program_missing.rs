@@ -1,9 +1,9 @@
 //! A program that the image does not contain.
 
-use crate::read::dockerfile::command::Command;
+use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::shell;
-use crate::read::dockerfile::start::started;
+use crate::read::dockerfile::start::{entrypoint, started};
 use crate::read::dockerfile::text::Text;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::read::entry_scripts::{EntryScript, entry_scripts};
@@ -19,6 +19,10 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.12-slim\nHEALTHCHECK CMD curl -f http://localhost:8000/health || exit 1\n"),
         dockerfile("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN wget https://example.com/x\n"),
         dockerfile("FROM ubuntu:24.04\nRUN git clone https://example.com/x\n"),
+        dockerfile("FROM python:3.12-slim\nENTRYPOINT [\"tini\", \"--\"]\nCMD [\"python\", \"-V\"]\n"),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN pip install vllm==0.8.5\nENTRYPOINT [\"vllm\", \"serve\", \"m/n\"]\n",
+        ),
         dockerfile(
             "FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-recommends git\nRUN \
              curl -fsSLO https://example.com/x\n",
@@ -68,6 +72,16 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("nc", &["netcat", "netcat-openbsd", "netcat-traditional", "ncat"]),
     ("ssh-keygen", &["openssh-client", "openssh-server", "ssh", "git"]),
     ("nvtop", &["nvtop"]),
+    ("tini", &["tini"]),
+    ("dumb-init", &["dumb-init"]),
+    ("gosu", &["gosu"]),
+    ("ffmpeg", &["ffmpeg"]),
+    ("numactl", &["numactl"]),
+    ("rsync", &["rsync"]),
+    ("sudo", &["sudo"]),
+    ("lspci", &["pciutils"]),
+    ("ibstat", &["infiniband-diags", "ibutils"]),
+    ("envsubst", &["gettext-base", "gettext"]),
     ("make", COMPILERS),
     ("gcc", COMPILERS),
     ("g++", COMPILERS),
@@ -116,9 +130,41 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             .about(program)
             .unless_certain(command.certain)
     }));
+    found.extend(small.and_then(|stage| without_compiler(stage, &commands)));
+    found.extend(small.and_then(|stage| without_init(file, stage)));
     let scripts = if small.is_some() { entry_scripts(file) } else { Vec::new() };
     found.extend(small.and_then(|stage| scripts.iter().find_map(|script| in_script(stage, script))));
     found
+}
+
+/// vLLM without the compiler that Triton runs at the start of the server.
+fn without_compiler(stage: &Stage, commands: &[Command]) -> Option<Found> {
+    let started = commands.iter().find(|one| {
+        let words: Vec<&str> = one.words.iter().map(|word| word.text.as_str()).collect();
+        words.windows(2).any(|two| two[0].ends_with("vllm") && two[1] == "serve")
+            || words.iter().any(|word| word.starts_with("vllm.entrypoints"))
+    })?;
+    stage.end.packages.get("vllm")?;
+    let word = Word { text: "gcc".to_owned(), known: true, ..Word::default() };
+    let compiler = Command { words: vec![word], line: started.line, ..Command::default() };
+    missing(stage, stage.instructions.len(), &compiler)?;
+    let message = "gcc is not in the image, and Triton, which vLLM uses, compiles with it when the server \
+     starts: \
+                   `Failed to find C compiler`";
+    Some(Found::warning(started.line, message, "Install gcc and python3-dev with apt-get"))
+}
+
+/// The init process of an entrypoint that nothing installs.
+fn without_init(file: &Dockerfile, stage: &Stage) -> Option<Found> {
+    let one = entrypoint(file)?;
+    let name = one.json.as_ref()?.first()?;
+    let base = name.rsplit('/').next().unwrap_or_default();
+    let is_init = matches!(base, "tini" | "dumb-init" | "gosu");
+    let word = Word { text: base.to_owned(), known: true, ..Word::default() };
+    let program = Command { words: vec![word], line: one.line, ..Command::default() };
+    let (program, package) = missing(stage, stage.instructions.len(), &program).filter(|_| is_init)?;
+    let message = format!("{program} is not in the image; the container does not start");
+    Some(Found::error(one.line, message, format!("Install {package} with apt-get")))
 }
 
 /// A program that a script needs which the image starts.

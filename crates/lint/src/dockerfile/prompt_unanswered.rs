@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM rockylinux:9\nRUN dnf install git && dnf clean all\n"),
         dockerfile("FROM python:3.12\nRUN pip install einops==0.8.0 && pip uninstall einops\n"),
         dockerfile("FROM python:3.12\nRUN apt-get update && apt-get upgrade\n"),
+        dockerfile("FROM python:3.11-slim\nRUN pip install huggingface_hub && huggingface-cli login\n"),
     ],
     silent: &[
         // conda takes its default, yes, at the end of its input.
@@ -53,6 +54,11 @@ fn fault(run: &Run) -> Option<Found> {
     }
     let of_apt = what.starts_with("apt");
     let when = if of_apt { " where it changes a package" } else { "" };
+    if option == "--token" {
+        let message = format!("`{what}` asks for a token; a build has no input, and the command fails");
+        let fix = "Pass the token in a secret mount: `--token \"$(cat /run/secrets/hf_token)\"`";
+        return Some(Found::error(command.line, message, fix).unless_certain(command.certain));
+    }
     let message =
         format!("`{what}` asks for confirmation{when}; a build has no input, and the command aborts");
     // apt does not ask about what is not installed.
@@ -97,6 +103,10 @@ fn asks(run: &Run) -> Option<(String, bool, &'static str)> {
                 command.words.iter().skip(2).map(|word| word.text.to_ascii_lowercase().replace('_', "-"));
             let certain = names.into_iter().any(|name| run.state.packages.contains_key(&name));
             Some((what, certain, "-y"))
+        }
+        "huggingface-cli" | "hf" => {
+            let login = matches!(verb, "login" | "auth") && (verb == "login" || command.has("login"));
+            (login && !command.text().contains("--token")).then_some((what, true, "--token"))
         }
         "apt-get" | "apt" => {
             let one = ["upgrade", "dist-upgrade", "full-upgrade", "remove", "purge", "autoremove"];

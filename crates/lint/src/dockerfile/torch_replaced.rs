@@ -1,6 +1,9 @@
 //! The torch of the image or of an earlier command is replaced by another one.
 
-use crate::read::dockerfile::install::Requirement;
+use pep440_rs::{Version, VersionSpecifiers};
+
+use super::packages_do_not_resolve::{required, row};
+use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
@@ -17,6 +20,11 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install torchaudio==2.6.0\n"),
         dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install torch==2.6.0\n"),
         dockerfile("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN pip install torch==2.3.0 torchvision\n"),
+        dockerfile(
+            "FROM python:3.11\nRUN pip install torch==2.5.1 torchvision==0.20.1\nRUN pip install \
+             xformers==0.0.27.post2\n",
+        ),
+        dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1\nRUN pip install vllm==0.6.3\n"),
     ],
     silent: &[
         dockerfile(
@@ -27,6 +35,10 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install --no-deps torchaudio==2.6.0\n",
         ),
         dockerfile("FROM python:3.11\nRUN pip install torch\nRUN pip install torchaudio==2.6.0\n"),
+        dockerfile(
+            "FROM python:3.11\nRUN pip install torch==2.5.1 torchvision==0.20.1\nRUN pip install \
+             xformers==0.0.28.post3\nRUN pip install --no-deps xformers==0.0.27.post2\n",
+        ),
     ],
 };
 
@@ -47,7 +59,9 @@ fn stage(stage: &Stage) -> Option<Found> {
         }
         let (there, whose) = present(run)?;
         // Of one command torch itself tells; its partners are another rule's.
-        let one = torch::FAMILY.iter().find_map(|name| install.requirement(name))?;
+        let Some(one) = torch::FAMILY.iter().find_map(|name| install.requirement(name)) else {
+            return by_requirement(run, install, &there, &whose);
+        };
         let Known::Release(wanted) = torch::known(run.state.catalog, one) else { return None };
         let partners = run.state.catalog.torch_partners();
         let loose = partners
@@ -72,6 +86,33 @@ fn stage(stage: &Stage) -> Option<Found> {
             Found::warning(one, message, fix)
         })
     })
+}
+
+/// What a package requires of torch, where that is another one than the torch that is there.
+fn by_requirement(run: &Run, install: &Install, there: &str, whose: &str) -> Option<Found> {
+    let version: Version = there.parse().ok()?;
+    let pinned = install.requirements.iter().filter(|one| one.pin.is_some());
+    let (one, wanted) = pinned.into_iter().find_map(|one| {
+        let row = row(run.state.catalog, one)?;
+        let wanted: VersionSpecifiers = required(row, install, "torch")?.parse().ok()?;
+        (!wanted.contains(&version)).then_some((one, wanted))
+    })?;
+    let left = ["torchvision", "torchaudio"].into_iter().find_map(|name| {
+        run.state.packages.get(name).filter(|one| one.pin.is_some() && install.requirement(name).is_none())
+    });
+    let replaces =
+        format!("{} requires torch {wanted}, and pip replaces torch {there} of {whose}", named(one));
+    let message = match left {
+        Some(left) => {
+            format!(
+                "{replaces}; {} stays, which was built for torch {there}, and its import fails",
+                named(left)
+            )
+        }
+        None => format!("{replaces}; both stay in the image layers"),
+    };
+    let fix = format!("Take the release of {} for torch {there}, and install both in one command", one.name);
+    Some(Found::warning(one, message, fix))
 }
 
 /// The torch that is there before a command, and whose it is.

@@ -10,7 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("file_type_unknown.md"),
     judge: Judge::Skipped(judge),
     fires: &[
-        named_with("pod.yaml", "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n", &[("named", "")]),
+        named_with("pod.yaml", "apiVersion: v1\nkind: Pod\nspec: {{ spec }}\n", &[("named", "")]),
         named_with("notes.md", "Install the driver first.\n", &[("named", "")]),
     ],
     silent: &[named_with("train.sh", "#!/bin/bash\nexport NCCL_DEBUG=WARN\n", &[("named", "")])],

@@ -7,7 +7,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "container-variable-not-expanded",
     severity: Severity::Warning,
-    summary: "variables in command and args are `$(NAME)`, or a shell expands them",
+    summary: "variables in command, args and env are `$(NAME)`, or a shell expands them",
     explain: include_str!("container_variable_not_expanded.md"),
     judge: Judge::Manifest(judge),
     fires: &[
@@ -24,8 +24,27 @@ pub(crate) const RULE: Rule = Rule {
              a\n      image: b\n\
              \x20     command: [torchrun, \"--node-rank=${JOB_COMPLETION_INDEX}\", train.py]\n",
         ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
+             \x20     env: [{name: LD_LIBRARY_PATH, value: \"/opt/lib:$LD_LIBRARY_PATH\"}]\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
+             \x20     env: [{name: ROOT, value: /data}, {name: HF_HOME, value: \"${ROOT}/hf\"}]\n",
+        ),
     ],
     silent: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
+             \x20     env: [{name: A, value: x}, {name: B, value: \"$(A)/y\"}, {name: C, value: \"${D}\"}, \
+             {name: E, value: \"pa$$A\"}]\n",
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
@@ -57,7 +76,41 @@ const SHELLS: &[&str] =
     &["sh", "bash", "zsh", "dash", "ash", "ksh", "busybox", "pwsh", "perl", "awk", "eval", "envsubst"];
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    file.of_containers(fault)
+    let mut found = file.of_containers(fault);
+    found.extend(file.of_containers(in_values));
+    found
+}
+
+/// Variables whose value is usually extended by their own.
+const EXTENDED: &[&str] = &["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"];
+
+/// `$NAME` in the value of a variable.
+fn in_values(container: &Container) -> Vec<Found> {
+    let names: Vec<String> =
+        list(container.value, "env").into_iter().filter_map(|one| scalar(one, &["name"])).collect();
+    let mut found = Vec::new();
+    for (at, one) in list(container.value, "env").into_iter().enumerate() {
+        let (Some(name), Some(value)) = (scalar(one, &["name"]), scalar(one, &["value"])) else { continue };
+        let own = |used: &str| EXTENDED.contains(&used) && used == name;
+        let earlier = |used: &str| names.iter().take(at).any(|known| known == used);
+        // A text with blanks may be a script for a program that reads the variable.
+        let plain = !value.contains(['\n', ' ', ';']);
+        let Some(used) = variable(&value).filter(|used| plain && (own(used) || earlier(used))) else {
+            continue;
+        };
+        let message = format!(
+            "container {}: ${used} in the value of {name} stays as it is written: Kubernetes expands only \
+             $({used})",
+            container.name
+        );
+        let fix = match name == used {
+            true => format!("Write the whole value, or extend {used} in a shell that starts the program"),
+            false => format!("Write `$({used})`"),
+        };
+        let line = container.line(&["env", &at.to_string(), "value"]);
+        found.push(Found::warning(line, message, fix));
+    }
+    found
 }
 
 fn fault(container: &Container) -> Option<Found> {

@@ -6,6 +6,7 @@ use crate::read::compose::{below, text};
 use crate::read::manifest::{Container, Manifest, Pod, labels, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::servers::of_pod;
+use catalog::Catalog;
 use catalog::gpus::Gpu;
 
 pub(crate) const RULE: Rule = Rule {
@@ -65,8 +66,10 @@ fn judge(file: &Manifest) -> Vec<Found> {
     let mut found = Vec::new();
     for pod in &pods {
         let selected = selected(pod);
-        let gpus: Option<Vec<(&String, &Gpu)>> =
-            selected.iter().map(|(key, value)| Some((value, gpu(file, key, value)?))).collect();
+        let gpus: Option<Vec<(&String, &Gpu)>> = selected
+            .iter()
+            .map(|(key, value)| Some((value, gpu_of_label(file.catalog, key, value)?)))
+            .collect();
         let Some(gpus) = gpus else { continue };
         for container in &pod.containers() {
             found.extend(fault(container, &gpus));
@@ -76,7 +79,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
 }
 
 /// Labels that the nodes of a pod must have, with one of the values each.
-fn selected(pod: &Pod) -> Vec<(String, String)> {
+pub(crate) fn selected(pod: &Pod) -> Vec<(String, String)> {
     let known = |key: &str| LABELS.contains(&key) || key == "node.kubernetes.io/instance-type";
     let plain = labels(below(pod.spec, &["nodeSelector"])).into_iter().filter(|(key, _)| known(key));
     let mut found: Vec<(String, String)> = plain.collect();
@@ -93,7 +96,7 @@ fn selected(pod: &Pod) -> Vec<(String, String)> {
 }
 
 /// The GPU of nodes with a label.
-fn gpu(file: &Manifest, key: &str, value: &str) -> Option<&'static Gpu> {
+pub(crate) fn gpu_of_label(catalog: &'static Catalog, key: &str, value: &str) -> Option<&'static Gpu> {
     let alias = match key {
         "node.kubernetes.io/instance-type" => {
             let family = INSTANCES.iter().find(|(start, _)| value.starts_with(start))?;
@@ -105,7 +108,8 @@ fn gpu(file: &Manifest, key: &str, value: &str) -> Option<&'static Gpu> {
             bare.strip_prefix("tesla-").unwrap_or(bare).to_owned()
         }
     };
-    file.catalog.gpus().by_alias(&alias)
+    let name = alias.replace('-', " ");
+    catalog.gpus().by_alias(&alias).or_else(|| catalog.gpus().by_name(&name.to_ascii_uppercase()))
 }
 
 fn fault(container: &Container, gpus: &[(&String, &Gpu)]) -> Option<Found> {

@@ -100,9 +100,37 @@ fn judge(file: &Manifest) -> Vec<Found> {
                 found.extend(faults.map(|fault| finding(document, fault)));
             }
             // Of a kind that is not known, the pods are.
-            None => found.extend(document.pods().iter().flat_map(|pod| of_pod(&schema, pod))),
+            None => {
+                found.extend(document.pods().iter().flat_map(|pod| of_pod(&schema, pod)));
+                found.extend(of_metadata(document));
+            }
         }
         words_for_yes(document, &document.value, &mut Vec::new(), &mut found);
+    }
+    found
+}
+
+/// Values of labels and annotations of any object that are no strings.
+fn of_metadata(document: &Document) -> Vec<Found> {
+    let mut found = Vec::new();
+    if document.api.is_empty() || document.kind.is_empty() {
+        return found;
+    }
+    for map in ["labels", "annotations"] {
+        let entries = document.at(&["metadata", map]).and_then(Value::as_mapping).into_iter().flatten();
+        for (key, value) in entries {
+            let what = match value {
+                Value::Bool(_) => "a boolean",
+                Value::Number(_) => "a number",
+                _ => continue,
+            };
+            let Some(key) = key.as_str() else { continue };
+            let line = document.line_of(&["metadata", map, key]);
+            let message =
+                format!("metadata.{map}.{key} must be a string, but is {what}; the API server refuses it");
+            let fix = "Put the value in quotes";
+            found.push(Found::error(line, message, fix).change(Change::quote(line, key)));
+        }
     }
     found
 }

@@ -60,6 +60,31 @@ pub(crate) const RULE: Rule = Rule {
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
              image: b\n      securityContext: {capabilities: {add: [CAP_IPC_LOCK]}}\n",
         ),
+        named(
+            "a.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  strategy: {rollingUpdate: \
+             {maxSurge: 0, maxUnavailable: 0}}\n  selector: {matchLabels: {a: \
+             b}}\n  template:\n    metadata: \
+             {labels: {a: b}}\n    spec: {containers: [{name: a, image: b}]}\n",
+        ),
+        named(
+            "a.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: d, hostPath: {path: \
+             /data, type: directory}}]\n  containers: [{name: a, image: b, volumeMounts: [{name: d, \
+             mountPath: \
+             /data}]}]\n",
+        ),
+        named(
+            "a.yaml",
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec:\n  rules:\n    - \
+             http:\n\
+             \x20       paths:\n          - path: /\n            backend: {service: {name: v, port: {number: \
+             80}}}\n",
+        ),
+        named(
+            "a.yaml",
+            "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: a}\nvalue: 2000000000\n",
+        ),
     ],
     silent: &[
         named(
@@ -128,6 +153,17 @@ fn of_document(document: &Document) -> Vec<Found> {
                 let line = document.line_of(&["spec", "strategy", "rollingUpdate"]);
                 found.push(Found::error(line, message, "Remove rollingUpdate"));
             }
+            let zero = |key: &str| {
+                let value = scalar(&document.value, &["spec", "strategy", "rollingUpdate", key]);
+                value.is_some_and(|value| matches!(value.as_str(), "0" | "0%"))
+            };
+            if zero("maxSurge") && zero("maxUnavailable") {
+                let message = "maxSurge and maxUnavailable are both 0: no pod may be added and none \
+                 removed; the API \
+                     server refuses it";
+                let line = document.line_of(&["spec", "strategy", "rollingUpdate", "maxUnavailable"]);
+                found.push(Found::error(line, message, "Set one of them to 1 or more"));
+            }
         }
         "HorizontalPodAutoscaler" => {
             let (least, most) = (number("minReplicas"), number("maxReplicas"));
@@ -143,11 +179,44 @@ fn of_document(document: &Document) -> Vec<Found> {
                 ));
             }
         }
+        "PriorityClass" => {
+            let value = scalar(&document.value, &["value"]).and_then(|value| value.parse::<i64>().ok());
+            let own = document.name.starts_with("system-");
+            if let Some(value) = value.filter(|value| *value > PRIORITY_MAX && !own) {
+                let message = format!(
+                    "value {value} is above {PRIORITY_MAX}, the highest for classes that the system does not \
+                     reserve; the API server refuses it"
+                );
+                found.push(Found::error(document.line_of(&["value"]), message, "Write a smaller number"));
+            }
+        }
+        "Ingress" if document.api == "networking.k8s.io/v1" => found.extend(paths(document)),
         "PodDisruptionBudget" if has(&["spec", "minAvailable"]) && has(&["spec", "maxUnavailable"]) => {
             let message = "minAvailable and maxUnavailable exclude each other; the API server refuses both";
             found.push(Found::error(line("maxUnavailable"), message, "Remove one of them"));
         }
         _ => {}
+    }
+    found
+}
+
+/// The highest priority that is not reserved (kubernetes: pkg/apis/scheduling/types.go,
+/// HighestUserDefinablePriority).
+const PRIORITY_MAX: i64 = 1_000_000_000;
+
+/// Paths of an Ingress without a type.
+fn paths(document: &Document) -> Vec<Found> {
+    let rules = document.at(&["spec"]).map_or_else(Vec::new, |spec| list(spec, "rules"));
+    let mut found = Vec::new();
+    for (rule, one) in rules.into_iter().enumerate() {
+        let paths = below(one, &["http"]).map_or_else(Vec::new, |http| list(http, "paths"));
+        for (at, path) in paths.into_iter().enumerate() {
+            if below(path, &["pathType"]).is_none() {
+                let place = ["spec", "rules", &rule.to_string(), "http", "paths", &at.to_string()];
+                let message = "the path has no `pathType`, which is required; the API server refuses it";
+                found.push(Found::error(document.line_of(&place), message, "Add `pathType: Prefix`"));
+            }
+        }
     }
     found
 }
@@ -224,9 +293,19 @@ const HOST_PATHS: &[(&str, &str)] = &[
     ("/dev", "Directory"),
 ];
 
+/// The types of host paths (core/v1 HostPathType).
+const HOST_PATH_TYPES: &[&str] =
+    &["DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"];
+
 fn host_path(pod: &Pod, at: usize, volume: &Value) -> Option<Found> {
     let path = scalar(volume, &["hostPath", "path"])?;
     let given = scalar(volume, &["hostPath", "type"]).filter(|given| !given.is_empty())?;
+    if !HOST_PATH_TYPES.contains(&given.as_str()) && !given.contains(['$', '{']) {
+        let line = pod.line(&["volumes", &at.to_string(), "hostPath", "type"]);
+        let all = HOST_PATH_TYPES.join(", ");
+        let message = format!("hostPath.type: unsupported value {given:?}; supported values: {all}");
+        return Some(Found::error(line, message, "Write one of these, in this spelling"));
+    }
     let (_, kind) = HOST_PATHS.iter().find(|(known, _)| *known == path.trim_end_matches('/'))?;
     let fits = given == *kind || given == format!("{kind}OrCreate");
     let message = format!(

@@ -76,6 +76,23 @@ pub(crate) const RULE: Rule = Rule {
              job\"}}\nspec:\n  containers: \
              [{name: a, image: b}]\n",
         ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  nodeSelector: {nvidia.com/gpu.product: \
+             NVIDIA A100-SXM4-80GB}\n  containers: [{name: a, image: b}]\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
+             \x20     env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: b\n\
+             \x20     readinessProbe: {httpGet: {path: /health, port: \"8000\"}}\n",
+        ),
     ],
     silent: &[
         // Names that somebody is to fill in.
@@ -250,7 +267,27 @@ fn of_pod(pod: &Pod) -> Vec<Found> {
         found.extend(ports(container));
     }
     found.extend(tolerations(pod));
+    found.extend(selected(pod));
     found
+}
+
+/// Values of nodeSelector that no node can have.
+fn selected(pod: &Pod) -> Vec<Found> {
+    let all = labels(below(pod.spec, &["nodeSelector"])).into_iter();
+    let wrong = all.filter(|(name, value)| !is_label_value(value) && !has_placeholder(name));
+    wrong
+        .map(|(name, value)| {
+            let message = format!(
+                "nodeSelector {name} has the value {value:?}, which no label can have: at most 63 letters, \
+                 digits, `-`, `_` and `.`; the API server refuses it"
+            );
+            let fix = match value.contains(' ') {
+                true => format!("Write `{}`", value.trim().replace(' ', "-")),
+                false => "Write the value of the label as the nodes have it".to_owned(),
+            };
+            Found::error(pod.line(&["nodeSelector", &name]), message, fix)
+        })
+        .collect()
 }
 
 /// A name that must be a label of DNS.
@@ -286,6 +323,15 @@ fn variables(container: &Container) -> Vec<Found> {
             let message = format!("variable {name} has both value and valueFrom; only one is allowed");
             found.push(Found::error(line, message, "Keep one of them"));
         }
+        if let Some(path) =
+            scalar(one, &["valueFrom", "fieldRef", "fieldPath"]).filter(|path| !is_field(path))
+        {
+            let message = format!(
+                "variable {name}: fieldPath {path} is none that the API server supports: {}",
+                FIELD_PATHS.join(", ")
+            );
+            found.push(Found::error(line, message, "Write one of these, in this spelling"));
+        }
         if let Some(first) = seen.insert(name.clone(), line) {
             let message = format!(
                 "variable {name} is set twice, first in line {first}; which value counts depends on how the \
@@ -295,6 +341,24 @@ fn variables(container: &Container) -> Vec<Found> {
         }
     }
     found
+}
+
+/// What a variable may take from its pod (core/v1 EnvVarSource, fieldRef).
+const FIELD_PATHS: &[&str] = &[
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+fn is_field(path: &str) -> bool {
+    let keyed = ["metadata.labels[", "metadata.annotations["].iter().any(|start| path.starts_with(start));
+    keyed || FIELD_PATHS.contains(&path) || path.contains(['$', '{'])
 }
 
 fn ports(container: &Container) -> Vec<Found> {
@@ -329,6 +393,15 @@ fn ports(container: &Container) -> Vec<Found> {
             let message = format!("{probe} must have exactly one of {}", handlers.join(", "));
             found.push(Found::error(line, message, ""));
         }
+        found.extend(set.iter().filter_map(|handler| {
+            let written = value.get(*handler).and_then(|one| one.get("port")).and_then(Value::as_str)?;
+            let message = format!(
+                "{probe}.{handler}.port is the text {written:?}: the API server takes a number, or a name \
+                 with a letter"
+            );
+            let digits = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| Found::error(line, message, format!("Write {written} without quotes")))
+        }));
         found.extend(set.iter().filter_map(|handler| {
             let port = scalar(value, &[handler, "port"]).filter(|port| port.parse::<u32>().is_err())?;
             let message =

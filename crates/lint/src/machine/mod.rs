@@ -2,20 +2,6 @@
 //! sshd_config. The first two are judged by the checks of machines, on facts in which nothing but the file is
 //! known unless `--from` or `--here` says more.
 
-pub(crate) mod daemon_json_refused;
-pub(crate) mod daemon_value_refused;
-pub(crate) mod docker_api_open;
-pub(crate) mod sshd_config_refused;
-pub(crate) mod sshd_lets_anybody_in;
-pub(crate) mod sshd_login_refused;
-pub(crate) mod sshd_option_in_match;
-pub(crate) mod sshd_option_repeated;
-pub(crate) mod sshd_port_differs;
-pub(crate) mod toolkit_config_refused;
-pub(crate) mod toolkit_key_invalid;
-pub(crate) mod toolkit_refuses_visible_devices;
-pub(crate) mod toolkit_without_cgroups;
-
 use super::daemon_edits;
 use super::read::machine::Machine;
 use super::rule::Found;
@@ -45,3 +31,18 @@ fn line(text: &str, subject: &Subject) -> usize {
     let of_key = || subject.name.as_ref().and_then(with_key).map(|index| index + 1);
     subject.line.or_else(of_key).unwrap_or(1).clamp(1, count)
 }
+pub(crate) mod crontab_line_invalid;
+pub(crate) mod crontab_percent_unescaped;
+pub(crate) mod daemon_json_refused;
+pub(crate) mod daemon_value_refused;
+pub(crate) mod docker_api_open;
+pub(crate) mod sshd_config_refused;
+pub(crate) mod sshd_lets_anybody_in;
+pub(crate) mod sshd_login_refused;
+pub(crate) mod sshd_option_in_match;
+pub(crate) mod sshd_option_repeated;
+pub(crate) mod sshd_port_differs;
+pub(crate) mod toolkit_config_refused;
+pub(crate) mod toolkit_key_invalid;
+pub(crate) mod toolkit_refuses_visible_devices;
+pub(crate) mod toolkit_without_cgroups;

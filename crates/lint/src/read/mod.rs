@@ -38,6 +38,7 @@ pub(crate) mod settings;
 pub(crate) mod sshd;
 pub(crate) mod started;
 pub(crate) mod unit;
+pub(crate) mod template;
 pub(crate) mod unreadable;
 pub(crate) mod values;
 pub(crate) mod workflow;

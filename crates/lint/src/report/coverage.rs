@@ -98,10 +98,13 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Hostfile(_) => kind == Kind::Hostfile,
         Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
         Judge::Packages(_) => kind.lists_packages(),
-        Judge::Machine(_) => matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd),
+        Judge::Machine(_) => {
+            matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab)
+        }
         Judge::Unit(_) => kind == Kind::SystemdUnit,
         Judge::Workflow(_) => kind == Kind::GithubWorkflow,
         Judge::Makefile(_) => kind == Kind::Makefile,
+        Judge::Template(_) => kind == Kind::HelmTemplate,
         Judge::Manifest(_) => kind == Kind::Kubernetes,
         Judge::Training(_) => kind == Kind::Python,
         Judge::Variables(_) => matches!(
@@ -146,6 +149,7 @@ mod tests {
                 Judge::Workflow(_) => content.workflow.is_some(),
                 Judge::Makefile(_) => content.makefile.is_some(),
                 Judge::Manifest(_) => content.manifest.is_some(),
+                Judge::Template(_) => content.template.is_some(),
                 Judge::Training(_) => content.program.is_some(),
                 Judge::Unreadable(_) | Judge::Skipped(_) => false,
             };

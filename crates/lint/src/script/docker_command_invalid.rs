@@ -32,6 +32,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("run.sh", "docker run --rm --gpus all --network host -p 8000:80 vllm/vllm-openai --model m\n"),
         named("run.sh", "ssh node1 'docker run -it --rm image python train.py'\n"),
+        named("run.sh", "docker run --gpus all --shm-size=16 img python t.py\n"),
     ],
     silent: &[
         named(
@@ -67,6 +68,7 @@ fn judge(script: &Script) -> Vec<Found> {
         if let Some(run) = DockerRun::read(script.catalog, &command) {
             let one = conflict(&command, &run)
                 .or_else(|| relative(&command, &run))
+                .or_else(|| shared_memory(&command, &run))
                 .or_else(|| capitals(command.line, run.image))
                 .or_else(|| host_ports(&command, &run));
             found.extend(one);
@@ -97,6 +99,18 @@ fn conflict(command: &Command, run: &DockerRun) -> Option<Found> {
         format!("--rm and --restart {} exclude each other; docker refuses to start the container", restart.1);
     known.then(|| Found::error(restart.0.line.max(command.line), message, "Remove one of them"))
 }
+
+/// A size of shared memory without a unit.
+fn shared_memory(command: &Command, run: &DockerRun) -> Option<Found> {
+    let (word, text) = value(run, &["shm-size"]).into_iter().next()?;
+    let bytes: u64 = text.parse().ok()?;
+    let message = format!("--shm-size {text} is a number of bytes; programs that use /dev/shm fail");
+    let fix = format!("Write `--shm-size {text}g`");
+    (bytes < LEAST_BYTES).then(|| Found::warning(word.line.max(command.line), message, fix))
+}
+
+/// Less is no size that somebody wants for /dev/shm.
+const LEAST_BYTES: u64 = 1 << 20;
 
 /// A directory in the container that is not absolute.
 fn relative(command: &Command, run: &DockerRun) -> Option<Found> {

@@ -116,17 +116,18 @@ fn judge(script: &Script) -> Vec<Found> {
 /// Programs that train, or start what does.
 const JOBS: &[&str] = &["torchrun", "deepspeed", "accelerate", "srun", "mpirun", "mpiexec"];
 /// Programs that only report.
-const REPORTS: &[&str] = &["echo", "printf", "date", "exit", "ls", "cat", "true", "set", "popd", "return"];
+pub(crate) const REPORTS: &[&str] =
+    &["echo", "printf", "date", "exit", "ls", "cat", "true", "set", "popd", "return"];
 
 /// Whether a command is the work that a script is for.
-fn is_job(command: &Command) -> bool {
+pub(crate) fn is_job(command: &Command) -> bool {
     let program = command.program();
     let python = program.starts_with("python") && command.words.iter().any(|word| word.text.ends_with(".py"));
     JOBS.contains(&program) || python
 }
 
 /// Whether the script ends with a command that fails, as far as it is set before a line.
-fn ends_at_failure(script: &Script, before: usize) -> bool {
+pub(crate) fn ends_at_failure(script: &Script, before: usize) -> bool {
     let first = script.text.lines().next().unwrap_or_default();
     let shell = first.strip_prefix("#!").and_then(|rest| rest.split_once(char::is_whitespace));
     let own = shell.is_some_and(|(_, options)| {

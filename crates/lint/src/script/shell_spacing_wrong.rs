@@ -21,6 +21,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "if [ $RANK = 0]; then sleep 1; fi\n"),
         named("run.sh", "$NGPU=4\ntorchrun --nproc_per_node=4 train.py\n"),
         named("run.sh", "MODEL= \"facebook/opt-125m\"\n"),
+        named("run.sh", "if [ \"$RANK\" = 0 ] then\n  sleep 1\nfi\n"),
     ],
     silent: &[
         named("run.sh", "CUDA_VISIBLE_DEVICES= python train.py\nIFS= read -r line\nX=\n$CMD --lr=1\n"),
@@ -130,6 +131,12 @@ fn test(command: &Command) -> Option<Found> {
     if first.starts_with('[') && first.len() > 1 && first != "[[" && last == "]" {
         let message = format!("no space after `[`: the shell runs a program {first}");
         return Some(Found::error(command.line, message, "Write `[ `"));
+    }
+    let end = command.words.iter().position(|word| word.text == "]" && !word.quoted);
+    let next = end.and_then(|at| command.words.get(at + 1)).map_or("", |word| word.text.as_str());
+    if first == "[" && matches!(next, "then" | "do") {
+        let message = format!("no `;` between `]` and `{next}`: `[` takes it for an argument, syntax error");
+        return Some(Found::error(command.line, message, format!("Write `]; {next}`")));
     }
     let open = first == "[" && last.ends_with(']') && !matches!(last, "]" | "]]") && !last.contains('[');
     let message = "no space before `]`: `[` fails with `missing ]`";

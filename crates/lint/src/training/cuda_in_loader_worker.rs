@@ -179,7 +179,7 @@ fn in_collate(program: &Program, loader: &Call) -> Option<Use> {
 }
 
 /// A dataset that is made.
-struct Made<'p> {
+pub(super) struct Made<'p> {
     /// The file that makes it, and where.
     program: &'p Program,
     call: &'p Call,
@@ -199,7 +199,7 @@ fn of_class(made: &Made<'_>) -> Option<(String, usize)> {
 }
 
 /// `x.cuda()`, `x.to("cuda:0")`, `device="cuda"`.
-fn uses_cuda(program: &Program, made: Option<&Made<'_>>, call: &Call) -> bool {
+pub(super) fn uses_cuda(program: &Program, made: Option<&Made<'_>>, call: &Call) -> bool {
     let cuda = |one: &Argument| {
         is_cuda(program, one, &call.function, DEPTH_LIMIT)
             || made.is_some_and(|made| member_is_cuda(made, &one.text))

@@ -29,6 +29,7 @@ pub(crate) const RULE: Rule = Rule {
             "train.py",
             "import torch\nmodel = Net()\nmodel = model.load_state_dict(torch.load(\"x\"))\ny = model(x)\n",
         ),
+        named("train.py", "import torch.distributed as dist\ndist.all_reduce(loss.item())\n"),
     ],
     silent: &[
         named(
@@ -135,6 +136,11 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
                     format!("Write `torch.save({}, {})`", second.text, first.text),
                 )
             })
+        }
+        "torch.distributed.all_reduce" | "torch.distributed.broadcast" | "torch.distributed.reduce" => {
+            let given = call.argument(0, "tensor").filter(|one| one.text.ends_with(".item()"))?;
+            let message = format!("{} is a number, not a tensor; TypeError", given.text);
+            Some(Found::error(given.line, message, "Give the tensor, and call item() on the result"))
         }
         name if name.starts_with("torch.optim.") && !name.contains("lr_scheduler") => optimizer(call),
         name if name.ends_with(".load_state_dict") => loaded(program, call),

@@ -11,7 +11,7 @@ use super::instructions::{Instruction, parse};
 use super::state::State;
 use super::text::Text;
 use super::{copied, listed, shell};
-use crate::file::Context;
+use crate::file::{Context, Over};
 use catalog::images::Existence;
 
 /// A whole Dockerfile.
@@ -28,6 +28,8 @@ pub(crate) struct Dockerfile {
     /// Files of the build context whose text would tell more.
     pub wants: BTreeSet<String>,
     pub context: Context,
+    /// Manifests and batch scripts next to it that say on which GPUs its image runs.
+    pub near: Vec<Over>,
 }
 
 /// What a stage begins with.
@@ -132,6 +134,7 @@ impl Dockerfile {
             copies: reader.copies,
             wants: reader.wants,
             context: context.clone(),
+            near: Vec::new(),
         }
     }
 

@@ -1,0 +1,294 @@
+//! CUDA code that is compiled for other GPUs than those on which the image runs.
+
+use std::collections::BTreeSet;
+
+use super::architecture_list_missing::projects;
+use crate::compiles::ahead;
+use crate::file::Over;
+use crate::kubernetes::gpu_too_old_for_option::{gpu_of_label, selected};
+use crate::read::dockerfile::stage::{settings, unquoted};
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::read::manifest::Manifest;
+use crate::read::sbatch::Batch;
+use crate::rule::{Found, Judge, Rule, Severity, with};
+use catalog::Catalog;
+use catalog::gpus::Gpu;
+use catalog::version;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "architecture-misses-gpu",
+    severity: Severity::Warning,
+    summary: "CUDA code is compiled for the GPUs that the jobs of the image ask for",
+    explain: include_str!("architecture_misses_gpu.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV MAX_JOBS=8 \
+             TORCH_CUDA_ARCH_LIST=\"8.0;8.6\"\n\
+             COPY csrc/ ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
+            &[(
+                "job.yaml",
+                "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      \
+                 restartPolicy: Never\n      nodeSelector: {nvidia.com/gpu.product: \
+                 NVIDIA-H100-80GB-HBM3}\n      \
+                 containers: [{name: a, image: registry.example/ml/a:1}]\n",
+            )],
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nCOPY . /src\nRUN cmake -S /src -B /b \
+             -DCMAKE_CUDA_ARCHITECTURES=\"80-real;86-real\" && cmake --build /b\n",
+            &[(
+                "job.sbatch",
+                "#!/bin/bash\n#SBATCH --partition=h100\n#SBATCH --gpus-per-node=8\nsrun \
+                 --container-image=/x/a.sqsh ./run\n",
+            )],
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nCOPY a.cu .\nRUN nvcc -gencode \
+             arch=compute_90,code=sm_90 -o a a.cu\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\napptainer exec --nv a.sif ./a\n")],
+        ),
+    ],
+    silent: &[
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV \
+             TORCH_CUDA_ARCH_LIST=\"8.0;8.6+PTX\"\nCOPY csrc/ \
+             ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:h100:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY \
+             csrc/ \
+             ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:a40:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0\"\nRUN pip \
+             install \
+             transformers==4.46.0\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:h100:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0\"\nCOPY csrc/ \
+             ./csrc/\nRUN pip install --no-build-isolation ./csrc\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --partition=gpu\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nCOPY . /src\nRUN cmake -S /src -B /b \
+             -DCMAKE_CUDA_ARCHITECTURES=80 && cmake --build /b\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --partition=h100\nsrun --container-image=a ./run\n")],
+        ),
+    ],
+};
+
+/// What is compiled for one architecture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Code {
+    capability: (u32, u32),
+    /// Whether it has binary code, which later GPUs of the same major version run.
+    real: bool,
+    /// Whether it has PTX, which every later GPU compiles.
+    ptx: bool,
+    /// `90a`: for this one alone.
+    exact: bool,
+}
+
+/// What a command compiles, and where the list is.
+struct Compiled {
+    line: usize,
+    written: String,
+    codes: Vec<Code>,
+}
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    if file.near.is_empty() {
+        return Vec::new();
+    }
+    let compiled: Vec<Compiled> = file.stages.iter().flat_map(of_stage).collect();
+    let mut found = Vec::new();
+    for one in &compiled {
+        let wrong = file.near.iter().find_map(|near| {
+            let gpus = gpus(file.catalog, near);
+            let missed =
+                |gpu: &Gpu| capability(gpu).is_some_and(|gpu| !one.codes.iter().any(|code| runs(code, gpu)));
+            let (name, gpu) = gpus.first().filter(|_| gpus.iter().all(|(_, gpu)| missed(gpu)))?;
+            Some((near.name.clone(), name.clone(), *gpu))
+        });
+        let Some((near, name, gpu)) = wrong else { continue };
+        let message = format!(
+            "{} has no code for {} (compute capability {}), on which {near} runs ({name}), and no PTX from \
+             which \
+             the driver makes it: `no kernel image is available for execution on the device`",
+            one.written, gpu.name, gpu.compute_capability
+        );
+        let fix = format!("Add {} to the list", gpu.compute_capability);
+        found.push(Found::warning(one.line, message, fix));
+    }
+    found.dedup_by(|one, other| one.line == other.line);
+    found
+}
+
+fn runs(code: &Code, gpu: (u32, u32)) -> bool {
+    if code.exact {
+        return code.capability == gpu;
+    }
+    let same = code.capability.0 == gpu.0 && code.capability.1 <= gpu.1;
+    code.real && same || code.ptx && code.capability <= gpu
+}
+
+fn capability(gpu: &Gpu) -> Option<(u32, u32)> {
+    version::minor(&gpu.compute_capability)
+}
+
+/// The GPUs that a file near the Dockerfile asks for, each with the text that says so.
+fn gpus(catalog: &'static Catalog, near: &Over) -> Vec<(String, &'static Gpu)> {
+    if near.name.ends_with(".yaml") || near.name.ends_with(".yml") {
+        let manifest = Manifest::read(catalog, &near.text);
+        let pods = manifest.pods();
+        let labels: Vec<(String, String)> = pods.iter().flat_map(selected).collect();
+        let known = labels.into_iter();
+        return known
+            .filter_map(|(key, value)| {
+                let gpu = gpu_of_label(catalog, &key, &value)?;
+                Some((format!("{key}: {value}"), gpu))
+            })
+            .collect();
+    }
+    let containers = ["container", "docker", "apptainer", "singularity", "enroot", "podman"];
+    let in_image = containers.iter().any(|word| near.text.contains(word));
+    let Some(batch) = Batch::read(catalog, &near.text).filter(|_| in_image) else { return Vec::new() };
+    let mut found = Vec::new();
+    for name in ["gres", "gpus", "gpus-per-node", "gpus-per-task", "constraint", "partition"] {
+        let Some(value) = batch.value(name) else { continue };
+        let parts: BTreeSet<&str> = value.split([',', ':', '|', '&', '-', '_', '/']).collect();
+        let gpu = parts.into_iter().find_map(|part| catalog.gpus().by_alias(part).filter(|_| is_name(part)));
+        found.extend(gpu.map(|gpu| (format!("--{name}={value}"), gpu)));
+        if !found.is_empty() {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether a part of a value is the name of a GPU and no number.
+fn is_name(part: &str) -> bool {
+    part.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && part.contains(|letter: char| letter.is_ascii_digit())
+}
+
+fn of_stage(stage: &Stage) -> Vec<Compiled> {
+    let mut found = Vec::new();
+    let builds = |run: &&Run| {
+        !projects(run).is_empty() || run.install.as_ref().is_some_and(|install| ahead(run, install).is_some())
+    };
+    for (at, one) in stage.instructions.iter().enumerate() {
+        if !matches!(one.keyword.as_str(), "ENV" | "ARG") {
+            continue;
+        }
+        for (name, value) in settings(&one.text.text) {
+            let value = unquoted(&value.unwrap_or_default());
+            if name != "TORCH_CUDA_ARCH_LIST" || value.contains('$') {
+                continue;
+            }
+            let Some(codes) = torch_list(&value) else { continue };
+            if stage.runs.iter().filter(|run| run.instruction > at).any(|run| builds(&run)) {
+                let line = line_of(one, &name);
+                found.push(Compiled { line, written: format!("{name}={value}"), codes });
+            }
+        }
+    }
+    for run in &stage.runs {
+        let command = &run.command;
+        let own = command.sets.iter().find(|(name, word)| name == "TORCH_CUDA_ARCH_LIST" && word.known);
+        if let Some((name, word)) = own.filter(|_| builds(&run))
+            && let Some(codes) = torch_list(&word.text)
+        {
+            found.push(Compiled { line: command.line, written: format!("{name}={}", word.text), codes });
+        }
+        let known = command.words.iter().filter(|word| word.known);
+        let cmake = known.clone().find_map(|word| {
+            let list = word.text.strip_prefix("-DCMAKE_CUDA_ARCHITECTURES=")?;
+            Some((word.line, word.text.clone(), cmake_list(list)?))
+        });
+        found.extend(cmake.map(|(line, written, codes)| Compiled { line, written, codes }));
+        if command.program() == "nvcc" {
+            let codes: Vec<Code> = known.flat_map(|word| nvcc_code(&word.text)).collect();
+            let written = "nvcc -gencode".to_owned();
+            found.extend((!codes.is_empty()).then_some(Compiled { line: command.line, written, codes }));
+        }
+    }
+    found
+}
+
+/// The line of a variable in an instruction that sets several.
+fn line_of(one: &crate::read::dockerfile::instructions::Instruction, name: &str) -> usize {
+    one.text.text.find(name).map_or(one.line, |at| one.text.line_at(at))
+}
+
+/// TORCH_CUDA_ARCH_LIST; nothing where it has names of architectures, most of which PyTorch takes with PTX.
+fn torch_list(value: &str) -> Option<Vec<Code>> {
+    let words = value.split([';', ' ', ',']).map(str::trim).filter(|word| !word.is_empty());
+    let codes: Option<Vec<Code>> = words
+        .map(|word| {
+            let (bare, ptx) = word.strip_suffix("+PTX").map_or((word, false), |bare| (bare, true));
+            let exact = bare.ends_with('a');
+            let bare = bare.trim_end_matches(['a', 'f']);
+            Some(Code { capability: version::minor(bare)?, real: true, ptx, exact })
+        })
+        .collect();
+    codes.filter(|codes| !codes.is_empty())
+}
+
+/// A list of CMake: `80` has both kinds of code, `80-real` no PTX.
+fn cmake_list(list: &str) -> Option<Vec<Code>> {
+    let codes: Option<Vec<Code>> = list
+        .split([';', ','])
+        .map(|word| {
+            let (number, kind) =
+                word.trim().split_once('-').map_or((word.trim(), ""), |(number, kind)| (number, kind));
+            let exact = number.ends_with('a');
+            let capability = joined(number.trim_end_matches(['a', 'f']))?;
+            Some(Code { capability, real: kind != "virtual", ptx: kind != "real", exact })
+        })
+        .collect();
+    codes.filter(|codes| !codes.is_empty())
+}
+
+/// `arch=compute_80,code=sm_80`, `-arch=sm_80`.
+fn nvcc_code(word: &str) -> Vec<Code> {
+    let number = |text: &str| -> Option<((u32, u32), bool)> {
+        let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+        Some((joined(&text[..end])?, text[end..].starts_with('a')))
+    };
+    let mut found = Vec::new();
+    if let Some((_, code)) = word.split_once("code=") {
+        for (mark, real) in [("sm_", true), ("compute_", false)] {
+            found.extend(code.split(mark).skip(1).filter_map(|rest| {
+                let (capability, exact) = number(rest)?;
+                Some(Code { capability, real, ptx: !real, exact })
+            }));
+        }
+    } else if let Some(rest) =
+        word.strip_prefix("-arch=sm_").or_else(|| word.strip_prefix("--gpu-architecture=sm_"))
+    {
+        // A binary and the PTX of the same number.
+        found.extend(number(rest).map(|(capability, exact)| Code {
+            capability,
+            real: true,
+            ptx: true,
+            exact,
+        }));
+    }
+    found
+}
+
+/// `90`: the number as CMake and nvcc write it.
+fn joined(digits: &str) -> Option<(u32, u32)> {
+    let at = digits.len().checked_sub(1).filter(|at| *at >= 1)?;
+    Some((digits.get(..at)?.parse().ok()?, digits.get(at..)?.parse().ok()?))
+}
+
+/// Whether a text lists architectures, so that it matters on which GPUs the image runs.
+pub(crate) fn lists_architectures(text: &str) -> bool {
+    ["CUDA_ARCH_LIST", "CUDA_ARCHITECTURES", "gencode", "-arch=sm_"].iter().any(|mark| text.contains(mark))
+}

@@ -1,0 +1,102 @@
+//! A store that is made like a folder which is new and empty.
+
+use crate::read::dockerfile::command::Command;
+use crate::read::script::{Script, functions};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "mirrored-from-empty",
+    severity: Severity::Error,
+    summary: "no store is mirrored from a folder that the script has only just made",
+    explain: include_str!("mirrored_from_empty.md"),
+    judge: Judge::Script(judge),
+    fires: &[
+        named(
+            "job.sh",
+            "LOCAL=$(mktemp -d /nvme/ckpt.XXXXXX)\npush() { rsync -a \"$LOCAL/\" \"$REMOTE/\"; }\nmkdir -p \
+             \"$REMOTE\"\nrsync -a --delete \"$LOCAL/\" \"$REMOTE/\"\ntorchrun train.py --out \"$LOCAL\"\n",
+        ),
+        named(
+            "job.sh",
+            "rm -rf /scratch/$RUN\nmkdir -p /scratch/$RUN\naws s3 sync /scratch/$RUN s3://ckpt/$RUN \
+             --delete\n",
+        ),
+        named("job.sh", "D=$(mktemp -d)\nexport D\ncd /tmp\nrclone sync \"$D\" remote:ckpt\n"),
+    ],
+    silent: &[
+        named("job.sh", "D=$(mktemp -d)\nrsync -a --delete \"$REMOTE/\" \"$D/\"\n"),
+        named("job.sh", "D=$(mktemp -d)\npython train.py --out $D\nrsync -a --delete \"$D/\" \"$REMOTE/\"\n"),
+        named("job.sh", "D=$(mktemp -d)\ncd $D\ngit clone https://x/y .\nrsync -a --delete $D/ /srv/y\n"),
+        named("job.sh", "mkdir -p out\n./train.sh\nrsync -a --delete out/ store/\n"),
+        named("job.sh", "D=$(mktemp -d)\nrsync -a \"$D/\" \"$REMOTE/\"\n"),
+        named("job.sh", "mkdir -p \"$REMOTE\"\nrsync -a --delete \"$REMOTE/\" \"$LOCAL/\"\n"),
+    ],
+};
+
+/// Commands that put nothing into a folder.
+const HARMLESS: &[&str] =
+    &["mkdir", "echo", "printf", "export", "trap", "chmod", "df", "ls", "date", "set", "sleep", "pwd", "cd"];
+
+fn judge(script: &Script) -> Vec<Found> {
+    let inside = functions(&script.text);
+    let in_function = |line: usize| inside.iter().any(|one| one.lines.contains(&line));
+    let commands: Vec<&Command> = script.commands.iter().filter(|one| !in_function(one.line)).collect();
+    let mut found = Vec::new();
+    for (at, command) in commands.iter().enumerate() {
+        let Some((source, program)) = mirrored(command) else { continue };
+        let folder = source.trim_end_matches(['/', '.']).trim_end_matches('/');
+        let made = (0..at).rev().find(|index| makes(&commands[..*index], commands[*index], folder));
+        let Some(made) = made else { continue };
+        let between = &commands[made + 1..at];
+        let harmless = between.iter().all(|one| {
+            let own = one.words.is_empty() && one.sets.iter().all(|(_, word)| !word.text.contains("$("));
+            own || HARMLESS.contains(&one.program())
+        });
+        // A relative folder may be filled by whatever runs in the working directory.
+        let entered = between.iter().any(|one| one.program() == "cd" && one.word(1) == folder);
+        if !harmless || entered {
+            continue;
+        }
+        let message = format!(
+            "{folder} is new and empty here (line {}): {program} removes everything from the destination",
+            commands[made].line
+        );
+        found.push(Found::error(command.line, message, "Exchange source and destination, or fill it first"));
+    }
+    found
+}
+
+/// The source of a command that removes what its source does not have.
+fn mirrored(command: &Command) -> Option<(&str, &'static str)> {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let plain = |from: usize| texts.iter().skip(from).copied().find(|text| !text.starts_with('-'));
+    let has = |options: &[&str]| texts.iter().any(|text| options.contains(text));
+    match command.program() {
+        "rsync" => {
+            let deletes = texts.iter().any(|text| text.starts_with("--delete"));
+            let paths: Vec<&str> = texts[1..].iter().copied().filter(|text| !text.starts_with('-')).collect();
+            (deletes && paths.len() == 2).then(|| (paths[0], "rsync --delete"))
+        }
+        "aws" if texts.get(1..3) == Some(&["s3", "sync"]) => {
+            plain(3).filter(|_| has(&["--delete"])).map(|source| (source, "aws s3 sync --delete"))
+        }
+        "rclone" if texts.get(1) == Some(&"sync") => plain(2).map(|source| (source, "rclone sync")),
+        "mc" if texts.get(1) == Some(&"mirror") => {
+            plain(2).filter(|_| has(&["--remove"])).map(|source| (source, "mc mirror --remove"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a command makes a folder that is empty. `mkdir -p` takes one that is there as it is.
+fn makes(before: &[&Command], command: &Command, folder: &str) -> bool {
+    let name = folder.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let name = name.or_else(|| folder.strip_prefix('$'));
+    let temporary = command.sets.iter().any(|(own, value)| {
+        Some(own.as_str()) == name && value.text.starts_with("$(mktemp") && value.text.contains("-d")
+    });
+    let names = |one: &Command| one.words.iter().any(|word| word.text.trim_end_matches('/') == folder);
+    let keeps = command.has("-p") || command.has("--parents");
+    let removed = || before.iter().any(|one| one.program() == "rm" && names(one));
+    temporary || command.program() == "mkdir" && names(command) && (!keeps || removed())
+}
