@@ -92,6 +92,10 @@ impl Sources {
         }
         let not_read = context::env_files(&mut collected.files, &roots);
         collected.add(not_read);
+        let not_read = context::hostfiles(&mut collected.files, &roots);
+        collected.add(not_read);
+        let Collected { files, skipped, .. } = &mut collected;
+        skipped.retain(|one| one.named || files.iter().all(|file| file.name != one.name));
         together::fill(&mut collected, &roots);
         Ok(collected)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::read::dockerfile::{Dockerfile, Stage, apt};
+use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -29,6 +29,10 @@ pub(crate) const RULE: Rule = Rule {
              COPY --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch && pip cache purge\n"),
+        // The build ends before there are any lists.
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-rockylinux8\nRUN apt-get update && apt-get install -y git\n",
+        ),
     ],
 };
 
@@ -57,7 +61,30 @@ fn pip_cache(stage: &Stage) -> Option<Found> {
     Some(Found::note(left, "pip leaves its download cache in the layer", fix))
 }
 
+/// Parts of the names of images whose distribution has no apt.
+const WITHOUT_APT: &[&str] = &[
+    "rockylinux",
+    "almalinux",
+    "oraclelinux",
+    "amazonlinux",
+    "centos",
+    "fedora",
+    "ubi7",
+    "ubi8",
+    "ubi9",
+    "ubi10",
+    "alpine",
+    "opensuse",
+    "archlinux",
+];
+
 fn apt_lists(stage: &Stage) -> Option<Found> {
+    if let From::Image(image) = &stage.from {
+        let mut parts = image.text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        if parts.any(|part| WITHOUT_APT.iter().any(|name| part.starts_with(name))) {
+            return None;
+        }
+    }
     let cleaned = cleaned(stage, "apt");
     let left = stage
         .runs

@@ -51,6 +51,10 @@ pub(crate) const RULE: Rule = Rule {
             "torchrun --nnodes=2 --node_rank=2 --rdzv_backend=c10d --rdzv_endpoint=head:29400 train.py\n",
         ),
         named("run.sh", "deepspeed --log_level warning -q train.py\n"),
+        named(
+            "Dockerfile",
+            "FROM python:3.12\nENV NNODES=1\nENTRYPOINT [\"torchrun\", \"--nnodes=$NNODES\", \"train.py\"]\n",
+        ),
     ],
 };
 
@@ -147,7 +151,8 @@ fn value(launch: &Launch) -> Option<Found> {
         };
         return Some(Found::error(line, message, "Use `gpu` for one process per GPU"));
     }
-    if let Some((line, text)) = of("nnodes") {
+    // `$NNODES` in the JSON form of an image, which no shell replaces: exec-form-not-expanded.
+    if let Some((line, text)) = of("nnodes").filter(|(_, text)| !text.contains(['`', '(', '$'])) {
         let parts: Vec<Option<u32>> =
             text.split(':').map(|part| part.parse().ok().filter(|number| *number > 0)).collect();
         let fits = parts.len() <= 2 && parts.iter().all(Option::is_some) && parts.first() <= parts.last();
