@@ -154,20 +154,10 @@ fn wheels(file: &Dockerfile, made: &Stage, one: &Instruction, directory: &str) -
     }
     let chain = chain(file, made);
     let runs = || chain.iter().flat_map(|stage| &stage.runs);
-    // A program that is not known may write anywhere, and a move or a copy may end in the directory.
-    let unknown = runs().any(|run| {
-        let program = run.command.program();
-        let moves =
-            matches!(program, "cp" | "mv" | "rsync" | "install" | "ln" | "tar" | "unzip" | "wget" | "curl");
-        let targets = run.command.words.iter().map(|word| join(&run.state.files.workdir, &word.text));
-        let near =
-            |path: &String| path == directory || is_below(path, directory) || is_below(directory, path);
-        let builds =
-            matches!(program, "" | "make" | "bash" | "sh" | "cmake" | "bazel" | "ninja" | "git" | "env");
-        let script = run.command.words.first().is_some_and(|word| word.text.contains('/'));
-        builds || script && program != "python" || moves && targets.skip(1).any(|path| near(&path))
-    });
-    let outputs: BTreeSet<String> = runs().flat_map(wheel_outputs).collect();
+    // A program that is not known may write anywhere.
+    let unknown = runs().any(|run| writes_unknown(run, directory));
+    let all: Vec<Option<String>> = runs().filter_map(wheel_output).collect();
+    let outputs: BTreeSet<String> = all.into_iter().collect::<Option<_>>()?;
     let near = outputs.first()?;
     let within = outputs.iter().any(|made| made == directory || is_below(directory, made));
     if unknown || within || is_mentioned(&chain, directory) {
@@ -179,8 +169,58 @@ fn wheels(file: &Dockerfile, made: &Stage, one: &Instruction, directory: &str) -
     Some(found.unless_certain(is_bare(&chain) && !made.end.opaque))
 }
 
-/// The directory into which a command writes wheels.
-fn wheel_outputs(run: &Run) -> Option<String> {
+/// Whether a command may write wheels to a directory: a program that is not known, a move there.
+fn writes_unknown(run: &Run, directory: &str) -> bool {
+    const ELSEWHERE: &[&str] = &[
+        "apt-get",
+        "apt",
+        "dpkg",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "rm",
+        "mkdir",
+        "echo",
+        "printf",
+        "export",
+        "set",
+        "cd",
+        "chmod",
+        "chown",
+        "ldconfig",
+        "update-alternatives",
+        "test",
+        "[",
+        "true",
+        "useradd",
+        "groupadd",
+        "sed",
+        "cat",
+        "find",
+        "which",
+        "nvcc",
+        "locale-gen",
+        "auditwheel",
+    ];
+    const MOVES: &[&str] = &["cp", "mv", "ln", "tar", "unzip", "wget", "curl"];
+    let (program, words) = (run.command.program(), &run.command.words);
+    let near = |path: String| path == directory || is_below(&path, directory) || is_below(directory, &path);
+    match program {
+        "" => !words.is_empty(),
+        "python" | "python3" => {
+            let first = words.get(1).map_or("", |word| word.text.as_str());
+            !matches!(first, "-m" | "-V" | "--version") && !first.ends_with("setup.py")
+        }
+        _ if MOVES.contains(&program) => {
+            words.iter().skip(1).any(|word| near(join(&run.state.files.workdir, &word.text)))
+        }
+        _ => !ELSEWHERE.contains(&program),
+    }
+}
+
+/// The directory into which a command writes wheels, where it writes some; `Some(None)`: not known.
+fn wheel_output(run: &Run) -> Option<Option<String>> {
     let words: Vec<&str> = run.command.words.iter().map(|word| word.text.as_str()).collect();
     let program = run.command.program();
     let python = program.starts_with("python");
@@ -200,6 +240,8 @@ fn wheel_outputs(run: &Run) -> Option<String> {
     } else if python && words.iter().any(|word| word.ends_with("setup.py")) && words.contains(&"bdist_wheel")
     {
         (&["-d", "--dist-dir"], "dist")
+    } else if program == "auditwheel" {
+        (&["-w", "--wheel-dir"], "wheelhouse")
     } else {
         return None;
     };
@@ -211,7 +253,7 @@ fn wheel_outputs(run: &Run) -> Option<String> {
     let directory = given.unwrap_or(default);
     let plain = !elsewhere && !directory.contains(['$', '`']) && !run.state.files.workdir.contains('$');
     let path = join(&run.state.files.workdir, directory);
-    (plain && path.starts_with('/')).then_some(path)
+    Some((plain && path.starts_with('/')).then_some(path))
 }
 
 /// The value of an option, behind `=` or in the next word.

@@ -51,10 +51,6 @@ pub(crate) const RULE: Rule = Rule {
             "torchrun --nnodes=2 --node_rank=2 --rdzv_backend=c10d --rdzv_endpoint=head:29400 train.py\n",
         ),
         named("run.sh", "deepspeed --log_level warning -q train.py\n"),
-        named(
-            "Dockerfile",
-            "FROM python:3.12\nENV NNODES=1\nENTRYPOINT [\"torchrun\", \"--nnodes=$NNODES\", \"train.py\"]\n",
-        ),
     ],
 };
 
