@@ -43,7 +43,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nexport NCCL_SOCKET_IFNAME=lo\nsrun torchrun --standalone --nproc_per_node=8 \
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport NCCL_SOCKET_IFNAME=lo\nsrun torchrun --standalone \
+             --nproc_per_node=8 \
              train.py\n",
         ),
     ],
