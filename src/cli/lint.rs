@@ -182,7 +182,7 @@ impl Args {
         }
         let (mut findings, unwritten) = match self.fix {
             true => self.fixed(&chosen, &mut files)?,
-            false => (files.iter().flat_map(|file| lint::lint(&chosen, CHECKS, file)).collect(), 0),
+            false => (lint::lint_all(&chosen, CHECKS, &files), 0),
         };
         findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
         let named = skipped.iter().filter(|file| file.named);

@@ -11,7 +11,9 @@ use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::script_paths;
+use crate::read::hostfile_starts;
 use crate::read::packages::PackageList;
+use crate::read::script::Script;
 
 /// A list of packages with what is known of the files next to it.
 pub(crate) fn list_of(file: &File) -> PackageList {
@@ -41,7 +43,7 @@ fn looks(file: &Dockerfile) -> BTreeSet<String> {
         looks.extend(["pyproject.toml", "setup.py"].iter().flat_map(|name| run.state.files.candidates(name)));
     }
     for (_, run) in file.runs() {
-        let setups = rules::architecture_list_missing::projects(run).into_iter();
+        let setups = rules::architecture_list_missing::local_projects(run).into_iter();
         let setups = setups.map(|path| rules::architecture_list_missing::setup_of(&path));
         looks.extend(setups.flat_map(|path| run.state.files.candidates(&path)));
     }
@@ -76,6 +78,11 @@ pub fn modules(file: &File) -> BTreeSet<String> {
 pub fn env_files(file: &File) -> BTreeSet<String> {
     let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
     compose.services.iter().flat_map(Service::env_files).collect()
+}
+
+/// The hostfiles that a script gives to its launchers, as paths relative to it.
+pub fn hostfiles(file: &File) -> BTreeSet<String> {
+    hostfile_starts::named(&Script::read(file.catalog, &file.text))
 }
 
 /// The files that tell more of a compose file, as paths relative to it: `.env`, env files, the Dockerfiles of

@@ -59,7 +59,7 @@ mod video;
 mod workers;
 mod workflow;
 
-pub use asks::{Asks, asks, env_files, modules, nearby};
+pub use asks::{Asks, asks, env_files, hostfiles, modules, nearby};
 pub use detect::{Skipped, Unchecked};
 pub use file::{File, Over, Stack, World};
 pub use kind::Kind;
@@ -74,6 +74,7 @@ use read::accelerate::AccelerateConfig;
 use read::compose::Compose;
 use read::config::Config;
 use read::dockerfile::Dockerfile;
+use read::dockerfile::copied::join;
 use read::launch::Launches;
 use read::machine::Machine;
 use read::makefile::Makefile;
@@ -84,9 +85,9 @@ use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;
 use read::started::Started;
+use read::template::Template;
 use read::unit::Unit;
 use read::workflow::Workflow;
-use read::template::Template;
 
 use facts::Facts;
 use judge::Checks;
@@ -256,6 +257,24 @@ pub fn lint(rules: &[&'static Rule], checks: Checks, file: &File) -> Vec<Finding
     found.into_iter().map(|(rule, found)| finding(rule, keys.named(found), file)).collect()
 }
 
+/// Checks files that were collected together. What a rule finds in a list of packages by itself is left out
+/// where it finds the same in it as it is installed.
+pub fn lint_all(rules: &[&'static Rule], checks: Checks, files: &[File]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = files.iter().flat_map(|file| lint(rules, checks, file)).collect();
+    let installed = found.iter().filter(|one| one.found.file.as_ref().is_some_and(|file| file.by.is_some()));
+    let known: BTreeMap<(&str, String, usize), Severity> = installed
+        .map(|one| ((one.rule.id, join("", &one.file), one.found.line), one.found.severity))
+        .collect();
+    let repeats = |one: &Finding| {
+        let key = (one.rule.id, join("", &one.file), one.found.line);
+        one.found.file.is_none() && known.get(&key).is_some_and(|severity| *severity >= one.found.severity)
+    };
+    let kept: Vec<bool> = found.iter().map(|one| !repeats(one)).collect();
+    let mut kept = kept.into_iter();
+    found.retain(|_| kept.next().unwrap_or(true));
+    found
+}
+
 /// What some rules find in a file that none of them checks.
 pub fn skipped(rules: &[&'static Rule], file: &Skipped) -> Vec<Finding> {
     let found = rules.iter().filter_map(|&rule| match rule.judge {
@@ -303,7 +322,11 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     let own = found.file.is_none() || file.kind.lists_packages();
     let changed = if own { Some(file.text.as_str()) } else { other_text(&found, file) };
     let edits = changed.map(|text| edit::edits(&found.changes, &name, text)).unwrap_or_default();
-    Finding { rule, file: name, found: found.with_edits(edits).without_credentials() }
+    let mut found = found.with_edits(edits).without_credentials();
+    if file.kind.lists_packages() {
+        found.file = None;
+    }
+    Finding { rule, file: name, found }
 }
 
 fn kept(

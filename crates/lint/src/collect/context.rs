@@ -149,7 +149,9 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             });
             let modules = imported(file, around);
             // What loads the weights that this one saves.
-            let loaders = match file.text.contains("torch.compile(") && file.text.contains("torch.save(") {
+            let wraps = ["torch.compile(", "DistributedDataParallel", "DataParallel("];
+            let wraps = wraps.iter().any(|word| file.text.contains(word));
+            let loaders = match wraps && file.text.contains("torch.save(") {
                 true => others(path, &["py"], around, |text| text.contains(".load_state_dict(")),
                 false => Vec::new(),
             };
@@ -158,9 +160,60 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).chain(loaders).collect()
         }
         Kind::Shell => programs(&file.name, &file.text, around),
+        Kind::Hostfile => starters(path, around),
         _ => others(path, SCRIPTS, around, |_| true),
     };
     file.over.extend(others);
+}
+
+/// The scripts next to a hostfile, and those in the directory above that name it with its directory:
+/// `conf/hostfile`.
+fn starters(path: &Path, around: &mut Around<'_>) -> Vec<Over> {
+    let mut found = others(path, SCRIPTS, around, |_| true);
+    let folders = above(path);
+    let folder = path.parent().and_then(Path::file_name);
+    let (Some(base), Some(folder), Some(up)) = (path.file_name(), folder, folders.get(1)) else {
+        return found;
+    };
+    if !around.contains(up) {
+        return found;
+    }
+    let tail = Path::new(folder).join(base).display().to_string();
+    for place in [up.clone(), up.join("scripts"), up.join("bin"), up.join("slurm")] {
+        if folders.first() != Some(&place) {
+            found.extend(others(&place.join(base), SCRIPTS, around, |text| text.contains(&tail)));
+        }
+    }
+    found.truncate(OTHERS_LIMIT);
+    found
+}
+
+/// Adds the hostfiles that scripts name, whatever they are called: `--hostfile hosts.txt`. Returns what
+/// was not read.
+pub(super) fn hostfiles(files: &mut Vec<File>, roots: &Roots) -> NotRead {
+    let (mut more, mut all): (Vec<File>, NotRead) = Default::default();
+    for file in files.iter().filter(|file| file.kind == Kind::Shell && file.name != "-") {
+        let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+        let mut around = roots.around(&file.name);
+        for path in crate::hostfiles(file) {
+            let name = join(&folder.display().to_string(), &path);
+            let known = files.iter().chain(&more).any(|one| join("", &one.name) == join("", &name));
+            let is_list = !known && around.contains(Path::new(&name));
+            if let Some(text) = is_list.then(|| around.text(Path::new(&name))).flatten() {
+                more.push(File::new(file.catalog, name, &*text, Kind::Hostfile));
+            }
+        }
+        let NotRead { skipped, unreadable } = NotRead::of(&mut around);
+        all.skipped.extend(skipped);
+        all.unreadable.extend(unreadable);
+    }
+    for mut file in more {
+        let NotRead { skipped, unreadable } = fill(&mut file, None, roots);
+        all.skipped.extend(skipped);
+        all.unreadable.extend(unreadable);
+        files.push(file);
+    }
+    all
 }
 
 /// The scripts and programs that name a configuration, next to it or in the directory above, and the programs

@@ -92,6 +92,10 @@ impl Sources {
         }
         let not_read = context::env_files(&mut collected.files, &roots);
         collected.add(not_read);
+        let not_read = context::hostfiles(&mut collected.files, &roots);
+        collected.add(not_read);
+        let Collected { files, skipped, .. } = &mut collected;
+        skipped.retain(|one| one.named || files.iter().all(|file| file.name != one.name));
         together::fill(&mut collected, &roots);
         Ok(collected)
     }
@@ -260,10 +264,8 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     error.hint(
         "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
          .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
-         environment*.yml, *.py, *.service, .github/workflows/*.yml, Makefile, Kubernetes manifests and \
-         accelerate's configuration (*.yaml)",
-         environment*.yml, crontab, *.py, Kubernetes manifests, templates of Helm and accelerate's \
-         configuration (*.yaml)",
+         environment*.yml, *.py, *.service, .github/workflows/*.yml, Makefile, crontab, Kubernetes \
+         manifests, templates of Helm and accelerate's configuration (*.yaml)",
     )
 }
 

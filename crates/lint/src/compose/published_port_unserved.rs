@@ -2,9 +2,9 @@
 
 use serde_yaml::Value;
 
-use crate::read::compose::{Compose, Service, text};
+use crate::read::compose::{Compose, Service, text, words};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
-use crate::servers::{Server, local_ports, of_service};
+use crate::servers::{Server, is_rendezvous, local_ports, of_service};
 
 use super::peer_unreachable::container_ports;
 
@@ -71,6 +71,11 @@ pub(crate) const RULE: Rule = Rule {
              9000\"\n\
              \x20   ports: [\"80:80\"]\n",
         ),
+        compose(
+            "services:\n  sglang:\n    image: lmsysorg/sglang:v0.3.4-cu121\n    command: python3 -m \
+             sglang.launch_server --model-path a/b --nnodes 2 --port 30000 --dist-init-addr 10.0.0.1:20000\n\
+             \x20   ports: [\"20000:20000\"]\n",
+        ),
     ],
 };
 
@@ -93,7 +98,13 @@ fn published(file: &Compose, service: &Service, server: &Server) -> Option<Found
     let ports = container_ports(service).into_iter().map(|port| port.parse::<u16>().ok());
     let ports: Vec<u16> = ports.collect::<Option<_>>()?;
     let first = ports.first()?;
-    if !ports.iter().all(|port| server.listens_on(*port) == Some(false)) {
+    let given: Vec<String> =
+        ["entrypoint", "command"].iter().flat_map(|key| words(service.at(&[*key]))).collect();
+    let variables = service.environment().into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let variables: Vec<(String, String)> = variables.collect();
+    let is_unserved =
+        |port: &u16| server.listens_on(*port) == Some(false) && !is_rendezvous(&given, &variables, *port);
+    if !ports.iter().all(is_unserved) {
         return None;
     }
     let port = server.port()?.number;

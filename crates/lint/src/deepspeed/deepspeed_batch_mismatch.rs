@@ -89,7 +89,12 @@ fn judge(config: &Config) -> Vec<Found> {
     let (fits, message) = match steps {
         Some(_) => (
             needed == world.size,
-            format!("{TRAIN} {train} is {parts} on {needed} GPUs, but {} has {}", world.from, world.size),
+            format!(
+                "{TRAIN} is {train}, but {parts} × {} GPUs ({}) = {}",
+                world.size,
+                world.from,
+                each.saturating_mul(world.size)
+            ),
         ),
         None => (
             needed % world.size == 0,

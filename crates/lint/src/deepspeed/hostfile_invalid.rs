@@ -23,6 +23,16 @@ pub(crate) const RULE: Rule = Rule {
             &[("run.sh", "deepspeed --hostfile ./hostfile train.py\n")],
         ),
         named("hostfile", "localhost slots=8\nnode2 slots=8\n"),
+        named_with(
+            "conf/hostfile",
+            "# both nodes have 8 GPUs\natlas01:8\natlas02:8\n",
+            &[(
+                "launch.sh",
+                "HERE=$(cd \"$(dirname \"$0\")\" && pwd)\ndeepspeed --hostfile \"$HERE/conf/hostfile\" \
+                 \\\n    \
+                 --master_addr atlas01 train.py\n",
+            )],
+        ),
     ],
     silent: &[
         named("hostfile", "# nodes\n\nnode1 slots=8\nnode2 slots=4 # smaller\n"),
@@ -33,6 +43,12 @@ pub(crate) const RULE: Rule = Rule {
             "hostfile",
             "node1:8\nnode2:8 binding=user:0-7\n",
             &[("run.sh", "mpiexec.hydra -f hostfile -n 16 ./a\n")],
+        ),
+        // Its script reads another file of that name.
+        named_with(
+            "conf/hostfile",
+            "node1:8\nnode2:8\n",
+            &[("run.sh", "deepspeed --hostfile other/hostfile train.py\n")],
         ),
     ],
 };

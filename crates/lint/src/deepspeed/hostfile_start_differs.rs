@@ -28,6 +28,24 @@ pub(crate) const RULE: Rule = Rule {
             "node1 slots=4\n",
             &[("run.sh", "deepspeed --hostfile=hostfile --include=node1:4 train.py\n")],
         ),
+        named_with(
+            "hostfile.mpi",
+            "# four GPUs each\n172.31.4.21 slots=4\n172.31.4.22 slots=4\n",
+            &[(
+                "launch.sh",
+                "#!/bin/sh\nNP=16\nHOSTFILE=./hostfile.mpi\nmpirun -np $NP \\\n    --hostfile $HOSTFILE \
+                 \\\n    \
+                 --bind-to none python train.py\n",
+            )],
+        ),
+        named_with(
+            "conf/hostfile",
+            "node1 slots=4\nnode2 slots=4\n",
+            &[(
+                "run.sh",
+                "HOSTS=${HOSTS:-conf/hostfile}\nhorovodrun -np 16 --hostfile \"$HOSTS\" python train.py\n",
+            )],
+        ),
     ],
     silent: &[
         named_with(
@@ -47,6 +65,16 @@ pub(crate) const RULE: Rule = Rule {
             "node1\nnode2\n",
             &[("run.sh", "mpirun -np 16 --hostfile hostfile ./train\n")],
         ),
+        // Another hostfile of the same name, and one of a job that Slurm gives its hosts.
+        named_with(
+            "conf/hostfile",
+            "node1 slots=4\n",
+            &[
+                ("run.sh", "NP=16\nmpirun -np $NP --hostfile big/hostfile ./train\n"),
+                ("job.sh", "#SBATCH --nodes=4\nmpirun -np 16 --hostfile conf/hostfile ./train\n"),
+                ("more.sh", "N=$(wc -l < x)\nmpirun -np $N --hostfile conf/hostfile ./train\n"),
+            ],
+        ),
     ],
 };
 
@@ -62,11 +90,16 @@ fn place(start: &Start) -> Location {
 /// More ranks than slots.
 fn ranks(file: &Hostfile, start: &Start) -> Option<Found> {
     let (ranks, slots) = (start.ranks?, file.slots()?);
-    let message = format!(
-        "mpirun starts {ranks} ranks, but the hostfile has {slots} slots; `There are not enough slots \
-         available`"
-    );
-    (ranks > slots).then(|| Found::error(place(start), message, "Raise the slots, or add --oversubscribe"))
+    let (stops, fix) = match start.program.as_str() {
+        "horovodrun" => (
+            "Requested more processes than there are available slots",
+            "Raise the slots, or start fewer ranks",
+        ),
+        _ => ("There are not enough slots available", "Raise the slots, or add --oversubscribe"),
+    };
+    let message =
+        format!("{} starts {ranks} ranks, but the hostfile has {slots} slots; `{stops}`", start.program);
+    (ranks > slots).then(|| Found::error(place(start), message, fix).unless_certain(start.certain))
 }
 
 /// A host or a GPU of `--include` that is not there.

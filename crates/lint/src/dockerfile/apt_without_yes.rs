@@ -13,6 +13,12 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         dockerfile("FROM debian:13\nRUN apt-get update && apt-get install vim\n"),
         dockerfile("FROM ubuntu:24.04\nRUN apt update && apt install -q --no-install-recommends git\n"),
+        // A quiet frontend of debconf answers other questions.
+        dockerfile(
+            "FROM nvcr.io/nvidia/pytorch:24.05-py3\nENV DEBIAN_FRONTEND=noninteractive\nRUN apt-get update \
+             && \
+             apt-get install --no-install-recommends pdsh && apt-get clean && rm -rf /var/lib/apt/lists/*\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -42,8 +48,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn stage(stage: &Stage) -> Vec<Found> {
     // Other images may bring a configuration that answers.
-    let plain = matches!(stage.from, From::Image(_))
-        && stage.end.image.is_some_and(|image| !image.repository.starts_with("nvcr.io"));
+    let plain = matches!(stage.from, From::Image(_)) && stage.end.image.is_some();
     let configured = stage.instructions.iter().any(|one| {
         let text = &one.text.text;
         text.contains("Assume-Yes") || text.contains("assume-yes") || text.contains("/apt.conf")

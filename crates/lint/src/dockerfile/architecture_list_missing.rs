@@ -151,6 +151,64 @@ pub(crate) fn projects(run: &Run) -> Vec<String> {
     found
 }
 
+/// The folders of the projects that a command builds, isolated or not: those of [`projects`], and what `pip
+/// install ./ops`, `pip wheel .`, `python -m build` and `uv build` build.
+pub(crate) fn local_projects(run: &Run) -> Vec<String> {
+    const VALUED: &[&str] = &[
+        "-r",
+        "--requirement",
+        "-c",
+        "--constraint",
+        "-i",
+        "--index-url",
+        "--extra-index-url",
+        "-f",
+        "--find-links",
+        "-w",
+        "--wheel-dir",
+        "-t",
+        "--target",
+        "-d",
+        "--dest",
+        "-o",
+        "--outdir",
+        "--out-dir",
+        "-C",
+        "--config-setting",
+        "--cache-dir",
+        "--prefix",
+        "-p",
+        "--python",
+        "-m",
+    ];
+    const ARCHIVES: &[&str] = &[".whl", ".txt", ".gz", ".zip", ".toml"];
+    let words: Vec<&str> = run.command.words.iter().map(|word| word.text.as_str()).collect();
+    let has = |name: &str| words.contains(&name);
+    let program = run.command.program();
+    let module =
+        |name: &str| program.starts_with("python") && words.windows(2).any(|two| two == ["-m", name]);
+    let pip = matches!(program, "pip" | "pip3") || module("pip");
+    let installs = run.install.is_some() || pip && has("wheel");
+    let builds = module("build") || program == "uv" && words.get(1) == Some(&"build");
+    let mut found: Vec<String> = projects(run).into_iter().filter(|one| !one.starts_with("git+")).collect();
+    if !installs && !builds {
+        return found;
+    }
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let word = word.strip_prefix("--editable=").or(word.strip_prefix("-e")).unwrap_or(word);
+        let folder = word.split('[').next().unwrap_or_default();
+        let local = folder == "." || ["./", "../", "/"].iter().any(|start| folder.starts_with(start));
+        let valued = VALUED.contains(&words[at - 1]);
+        if local && !valued && !ARCHIVES.iter().any(|end| folder.ends_with(end)) {
+            found.push(folder.to_owned());
+        }
+    }
+    if builds && found.is_empty() {
+        found.push(".".to_owned());
+    }
+    found
+}
+
 /// The path of a project's setup.py.
 pub(crate) fn setup_of(project: &str) -> String {
     format!("{}/setup.py", project.trim_end_matches('/'))

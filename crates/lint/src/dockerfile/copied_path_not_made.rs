@@ -23,8 +23,37 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12 AS build\nWORKDIR /src\nCOPY . .\nRUN pip wheel -w wheels .\n\
              FROM python:3.12-slim\nCOPY --from=build /wheels /wheels\n",
         ),
+        dockerfile(
+            "FROM python:3.12 AS builder\nWORKDIR /workspace\nCOPY kernels/ kernels/\nRUN pip wheel \
+             --no-deps -w \
+             /wheels ./kernels/moe\nFROM python:3.12-slim\nCOPY --from=builder /workspace/dist/*.whl \
+             /tmp/wheels/\n",
+        ),
+        dockerfile(
+            "FROM python:3.12 AS builder\nRUN pip install --no-cache-dir build\nWORKDIR /src\nCOPY . \
+             .\nRUN python -m build --wheel\nFROM python:3.12-slim\nCOPY --from=builder /dist/*.whl /tmp/\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nWORKDIR /app\nRUN python -m venv /opt/venv && /opt/venv/bin/pip \
+             install --no-cache-dir numpy\nFROM python:3.12-slim\nCOPY --from=build /app/venv /venv\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM python:3.12 AS builder\nWORKDIR /workspace\nCOPY kernels/ kernels/\nRUN pip wheel \
+             --no-deps -w \
+             /wheels ./kernels/moe && mkdir dist && cp /wheels/*.whl dist/\nFROM python:3.12-slim\nCOPY \
+             --from=builder /workspace/dist/*.whl /tmp/wheels/\n",
+        ),
+        // The context may have a directory of wheels.
+        dockerfile(
+            "FROM python:3.12 AS builder\nWORKDIR /workspace\nCOPY . .\nRUN pip wheel --no-deps -w /wheels \
+             ./kernels/moe\nFROM python:3.12-slim\nCOPY --from=builder /workspace/dist/*.whl /tmp/wheels/\n",
+        ),
+        dockerfile(
+            "FROM python:3.12 AS builder\nWORKDIR /src\nCOPY . .\nRUN python setup.py bdist_wheel\nFROM \
+             python:3.12-slim\nCOPY --from=builder /src/dist/*.whl /tmp/\n",
+        ),
         dockerfile(
             "FROM python:3.12-slim AS build\nRUN python -m venv /opt/venv\nFROM python:3.12-slim\n\
              COPY --from=build /opt/venv /opt/venv\n",
@@ -72,6 +101,11 @@ fn named<'f>(file: &'f Dockerfile, name: &str) -> Option<&'f Stage> {
 }
 
 fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Option<Found> {
+    if let Some((directory, pattern)) = source.rsplit_once('/')
+        && matches!(pattern, "*.whl" | "*.tar.gz")
+    {
+        return wheels(file, made, one, directory);
+    }
     let path = source.trim_end_matches('/');
     let plain = path.starts_with('/') && path.len() > 1 && !path.contains(['$', '*', '?', '[', '"', '\'']);
     let system = SYSTEM.iter().any(|start| path == *start || path.starts_with(&format!("{start}/")));
@@ -91,20 +125,160 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
         let own = made.rsplit('/').next().unwrap_or_default();
         (own == base || environment(made)) && made.as_str() != path
     })?;
-    let mentions = chain.iter().flat_map(|stage| &stage.instructions).any(|one| mentions(one, path));
+    let mentions = is_mentioned(&chain, path);
     let within = outputs.iter().any(|made| path == made || is_below(path, made) || is_below(made, path));
     if mentions || within {
         return None;
     }
-    let first = chain.last()?;
-    let bare = match &first.from {
-        From::Image(image) => image.known && BARE.iter().any(|start| image.text.starts_with(start)),
-        From::Stage(_) | From::Scratch => false,
-    };
     let stage = one.flag("from").unwrap_or_default();
     let message = format!("stage {stage} creates {near}, not {path}; the COPY fails with `not found`");
     let found = Found::error(one.line, message, format!("Write `COPY --from={stage} {near} …`"));
-    Some(found.unless_certain(bare && !made.end.opaque))
+    Some(found.unless_certain(is_bare(&chain) && !made.end.opaque))
+}
+
+/// Whether the first stage of a chain begins with an image that has nothing of the project.
+fn is_bare(chain: &[&Stage]) -> bool {
+    chain.last().is_some_and(|first| match &first.from {
+        From::Image(image) => image.known && BARE.iter().any(|start| image.text.starts_with(start)),
+        From::Stage(_) | From::Scratch => false,
+    })
+}
+
+/// Wheels that a COPY looks for in a directory, where every command of the stage that makes some writes them
+/// to another one.
+fn wheels(file: &Dockerfile, made: &Stage, one: &Instruction, directory: &str) -> Option<Found> {
+    let plain = directory.starts_with('/') && !directory.contains(['$', '*', '?', '[', '"', '\'']);
+    let system = SYSTEM.iter().any(|start| directory == *start || is_below(directory, start));
+    if !plain || system || directory.len() < 2 {
+        return None;
+    }
+    let chain = chain(file, made);
+    let runs = || chain.iter().flat_map(|stage| &stage.runs);
+    // A program that is not known may write anywhere.
+    let unknown = runs().any(|run| writes_unknown(run, directory));
+    let all: Vec<Option<String>> = runs().filter_map(wheel_output).collect();
+    let outputs: BTreeSet<String> = all.into_iter().collect::<Option<_>>()?;
+    let near = outputs.first()?;
+    let within = outputs.iter().any(|made| made == directory || is_below(directory, made));
+    if unknown || within || is_mentioned(&chain, directory) {
+        return None;
+    }
+    let stage = one.flag("from").unwrap_or_default();
+    let message = format!("stage {stage} writes its wheels to {near}; the COPY finds none in {directory}");
+    let found = Found::error(one.line, message, format!("Write `COPY --from={stage} {near}/*.whl …`"));
+    Some(found.unless_certain(is_bare(&chain) && !made.end.opaque))
+}
+
+/// Whether a command may write wheels to a directory: a program that is not known, a move there.
+fn writes_unknown(run: &Run, directory: &str) -> bool {
+    const ELSEWHERE: &[&str] = &[
+        "apt-get",
+        "apt",
+        "dpkg",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "rm",
+        "mkdir",
+        "echo",
+        "printf",
+        "export",
+        "set",
+        "cd",
+        "chmod",
+        "chown",
+        "ldconfig",
+        "update-alternatives",
+        "test",
+        "[",
+        "true",
+        "useradd",
+        "groupadd",
+        "sed",
+        "cat",
+        "find",
+        "which",
+        "nvcc",
+        "locale-gen",
+        "auditwheel",
+    ];
+    const MOVES: &[&str] = &["cp", "mv", "ln", "tar", "unzip", "wget", "curl"];
+    let (program, words) = (run.command.program(), &run.command.words);
+    let near = |path: String| path == directory || is_below(&path, directory) || is_below(directory, &path);
+    match program {
+        "" => !words.is_empty(),
+        "python" | "python3" => {
+            let first = words.get(1).map_or("", |word| word.text.as_str());
+            !matches!(first, "-m" | "-V" | "--version") && !first.ends_with("setup.py")
+        }
+        _ if MOVES.contains(&program) => {
+            words.iter().skip(1).any(|word| near(join(&run.state.files.workdir, &word.text)))
+        }
+        _ => !ELSEWHERE.contains(&program),
+    }
+}
+
+/// The directory into which a command writes wheels, where it writes some; `Some(None)`: not known.
+fn wheel_output(run: &Run) -> Option<Option<String>> {
+    let words: Vec<&str> = run.command.words.iter().map(|word| word.text.as_str()).collect();
+    let program = run.command.program();
+    let python = program.starts_with("python");
+    let module = |name: &str| python && words.windows(2).any(|pair| pair == ["-m", name]);
+    let pip = matches!(program, "pip" | "pip3") || module("pip");
+    // The options that name it, and its default.
+    let (options, default): (&[&str], &str) = if pip && words.contains(&"wheel") {
+        (&["-w", "--wheel-dir"], ".")
+    } else if pip && words.contains(&"download") {
+        (&["-d", "--dest"], ".")
+    } else if module("build") {
+        (&["-o", "--outdir"], "dist")
+    } else if program == "uv" && words.get(1) == Some(&"build") {
+        (&["-o", "--out-dir"], "dist")
+    } else if program == "poetry" && words.get(1) == Some(&"build") {
+        (&["-o", "--output"], "dist")
+    } else if python && words.iter().any(|word| word.ends_with("setup.py")) && words.contains(&"bdist_wheel")
+    {
+        (&["-d", "--dist-dir"], "dist")
+    } else if program == "auditwheel" {
+        (&["-w", "--wheel-dir"], "wheelhouse")
+    } else {
+        return None;
+    };
+    let given = value(&words, options);
+    // Without the option it is next to the project that is built, which is not always the working directory.
+    let elsewhere = given.is_none()
+        && default == "dist"
+        && words.iter().skip(1).any(|word| word.contains('/') && !word.starts_with('-'));
+    let directory = given.unwrap_or(default);
+    let plain = !elsewhere && !directory.contains(['$', '`']) && !run.state.files.workdir.contains('$');
+    let path = join(&run.state.files.workdir, directory);
+    Some((plain && path.starts_with('/')).then_some(path))
+}
+
+/// The value of an option, behind `=` or in the next word.
+fn value<'w>(words: &[&'w str], names: &[&str]) -> Option<&'w str> {
+    words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some((name, value)) if names.contains(&name) => Some(value),
+        _ => names.contains(word).then(|| words.get(at + 1).copied())?,
+    })
+}
+
+/// Whether an instruction of a chain of stages names a path, or puts what nobody sees here above it.
+fn is_mentioned(chain: &[&Stage], path: &str) -> bool {
+    // Base images have working directories of their own.
+    let mut workdir: Option<String> = None;
+    chain.iter().rev().flat_map(|stage| &stage.instructions).any(|one| {
+        if one.keyword == "WORKDIR" {
+            let given = one.text.text.trim();
+            workdir = match (given.contains('$'), given.starts_with('/'), &workdir) {
+                (true, ..) | (false, false, None) => None,
+                (false, true, _) => Some(join("/", given)),
+                (false, false, Some(before)) => Some(join(before, given)),
+            };
+        }
+        mentions(one, path, workdir.as_deref())
+    })
 }
 
 /// Whether a path is one below a directory.
@@ -113,16 +287,23 @@ fn is_below(path: &str, directory: &str) -> bool {
 }
 
 /// Whether an instruction names a path, or puts what nobody sees here into a directory above it.
-fn mentions(one: &Instruction, path: &str) -> bool {
+fn mentions(one: &Instruction, path: &str, workdir: Option<&str>) -> bool {
     let names = |text: &str| {
         text.match_indices(path).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             !before.is_some_and(|letter| letter.is_alphanumeric() || "/.-_}".contains(letter))
         })
     };
-    let target = one.text.text.split_whitespace().next_back().unwrap_or_default().trim_end_matches('/');
-    let places = matches!(one.keyword.as_str(), "COPY" | "ADD" | "WORKDIR");
-    let hidden = target.contains('$') || !target.is_empty() && is_below(path, target);
+    let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+    // A working directory above the path has nothing in it before something is copied there.
+    let places = matches!(one.keyword.as_str(), "COPY" | "ADD");
+    let whole = match (target.starts_with('/'), workdir) {
+        (true, _) => Some(join("/", target)),
+        (false, Some(workdir)) => Some(join(workdir, target)),
+        (false, None) => None,
+    };
+    let above = |whole: &String| whole == path || whole == "/" || is_below(path, whole);
+    let hidden = target.contains('$') || whole.is_none_or(|whole| above(&whole));
     names(&one.text.text) || one.heredocs.iter().any(|body| names(&body.text.text)) || places && hidden
 }
 
@@ -141,12 +322,7 @@ fn chain<'f>(file: &'f Dockerfile, made: &'f Stage) -> Vec<&'f Stage> {
 /// The directories that a command makes.
 fn outputs(run: &Run) -> Vec<String> {
     let words: Vec<&str> = run.command.words.iter().map(|word| word.text.as_str()).collect();
-    let value = |names: &[&str]| {
-        words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
-            Some((name, value)) if names.contains(&name) => Some(value),
-            _ => names.contains(word).then(|| words.get(at + 1).copied())?,
-        })
-    };
+    let value = |names: &[&str]| value(&words, names);
     let program = run.command.program();
     let made: Vec<&str> = match program {
         "pip" | "pip3" | "python" | "python3" if words.contains(&"wheel") => {

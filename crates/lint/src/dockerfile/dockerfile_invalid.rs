@@ -16,6 +16,10 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("RUN true\nFROM ubuntu:22.04\n"),
         dockerfile("FROM ubuntu:22.04\nRUN <<END\n  apt-get update\n  END\nRUN true\n"),
         dockerfile("FROM ubuntu:22.04\n{% if gpu %}\nRUN true\n{% endif %}\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y \\\n    libopenmpi-dev \\ # for \
+             mpi4py\n    git && \\\n    rm -rf /var/lib/apt/lists/*\n",
+        ),
     ],
     silent: &[
         dockerfile("FROM ubuntu:22.04\nRUN <<-END\n\tapt-get update\n\tEND\nRUN echo $((1<<2))\n"),
@@ -64,7 +68,17 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             "Lint the rendered file",
         )];
     }
-    if let Some(one) = file.instructions.iter().find(|one| !known(&one.keyword)) {
+    if let Some(at) = file.instructions.iter().position(|one| !known(&one.keyword)) {
+        let one = &file.instructions[at];
+        if let Some((line, rest)) = at.checked_sub(1).and_then(|before| ended(&file.instructions[before])) {
+            let message = format!(
+                "`{rest}` follows the backslash, which only continues a line as its last character; line {} \
+                 becomes an instruction of its own ({}), and the build fails",
+                one.line,
+                one.keyword.chars().take(40).collect::<String>()
+            );
+            return vec![Found::error(line, message, "Move the comment to a line of its own")];
+        }
         let message = format!(
             "unknown instruction {}; the build \
              fails",
@@ -87,6 +101,16 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         }
         _ => file.stages.iter().filter_map(|stage| Some(too_long(stage.too_long_path?))).collect(),
     }
+}
+
+/// The last line of an instruction where a comment behind the backslash keeps it from going on, and what
+/// follows the backslash: `# for mpi4py`.
+fn ended(one: &Instruction) -> Option<(usize, &str)> {
+    let (at, _) = one.text.text.rmatch_indices('\\').next()?;
+    let rest = one.text.text[at + 1..].trim();
+    let comment = rest.starts_with('#') && one.text.text[at + 1..].starts_with([' ', '\t', '#']);
+    let last = one.text.line_at(at);
+    (comment && last == one.last && !rest.contains('\n')).then_some((last, rest))
 }
 
 fn too_long(line: usize) -> Found {

@@ -1,6 +1,6 @@
 //! CUDA code is to be compiled where there is no nvcc.
 
-use super::project_needs_other_python::installs_project;
+use super::architecture_list_missing::{local_projects, setup_of};
 use crate::compiles;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
@@ -38,8 +38,47 @@ pub(crate) const RULE: Rule = Rule {
                  setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
             )],
         ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /ext\nCOPY setup.py ./\nCOPY csrc/ \
+             csrc/\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN python setup.py bdist_wheel && pip install \
+             --no-cache-dir \
+             dist/*.whl\n",
+            &[(
+                "setup.py",
+                "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, \
+                 CUDAExtension\nsetup(ext_modules=[CUDAExtension(\"a\", [\"csrc/a.cu\"], \
+                 extra_compile_args={\"nvcc\": [\"-O3\"]})])\n",
+            )],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /src\nCOPY . .\nENV \
+             TORCH_CUDA_ARCH_LIST=9.0\nRUN pip wheel --no-build-isolation -w /wheels ./ops\n",
+            &[(
+                "ops/setup.py",
+                "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\n\
+                 setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
+            )],
+        ),
     ],
     silent: &[
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nWORKDIR /ext\nCOPY . .\nENV \
+             TORCH_CUDA_ARCH_LIST=9.0\nRUN python setup.py bdist_wheel\n",
+            &[(
+                "setup.py",
+                "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\n\
+                 setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
+            )],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /ext\nCOPY . .\nRUN python setup.py \
+             install\n",
+            &[(
+                "setup.py",
+                "from setuptools import setup\nfrom torch.utils.cpp_extension import CppExtension\n\
+                 setup(ext_modules=[CppExtension(\"a\", [\"a.cpp\"])])\n",
+            )],
+        ),
         dockerfile(
             "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\n\
              RUN apt-get update && apt-get install -y python3-pip\n\
@@ -94,11 +133,12 @@ fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> 
         let found = Found::error(run.command.line, message, fix).about(image);
         return Some(found.unless_certain(run.command.certain));
     }
-    let install = run.install.as_ref()?;
     if let Some(certain) = compiles_extension(file, run) {
         let message = format!("setup.py compiles CUDA code (CUDAExtension), but {image} has no nvcc");
-        return Some(Found::error(install.line, message, fix).unless_certain(certain && install.certain));
+        let line = run.install.as_ref().map_or(run.command.line, |install| install.line);
+        return Some(Found::error(line, message, fix).unless_certain(certain && run.command.certain));
     }
+    let install = run.install.as_ref()?;
     let (location, what) = match compiles::ahead(run, install) {
         Some(what) => {
             let message = format!("{what} is compiled here, but {image} has no nvcc");
@@ -131,17 +171,17 @@ fn built_with_nvcc(run: &Run) -> Option<&str> {
     Some(word.text.split('=').next().unwrap_or_default())
 }
 
-/// Whether the project that a command installs has an extension in CUDA, and whether always.
+/// Whether a project that a command builds has an extension in CUDA, and whether always.
 fn compiles_extension(file: &Dockerfile, run: &Run) -> Option<bool> {
-    if !installs_project(run) {
-        return None;
-    }
-    let places = run.state.files.candidates("setup.py");
-    let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
-    let extension =
-        text.lines().any(|line| line.contains("CUDAExtension(") && !line.trim_start().starts_with('#'));
-    let choice = ["is_available", "CUDA_HOME", "environ", "getenv", "nvcc", "which("];
-    extension.then(|| !choice.iter().any(|word| text.contains(word)))
+    local_projects(run).iter().find_map(|project| {
+        let places = run.state.files.candidates(&setup_of(project));
+        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+        let extension =
+            text.lines().any(|line| line.contains("CUDAExtension(") && !line.trim_start().starts_with('#'));
+        // `"nvcc": [...]` in extra_compile_args is no choice.
+        let choice = ["is_available", "CUDA_HOME", "environ", "getenv", "subprocess", "which("];
+        extension.then(|| !choice.iter().any(|word| text.contains(word)))
+    })
 }
 
 /// What may have to be compiled: the place, and what it does.

@@ -1,8 +1,9 @@
 //! An sshd that ends as soon as the container starts.
 
 use crate::read::dockerfile::command::Command;
+use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::start::started;
-use crate::read::dockerfile::{Dockerfile, Stage, apt};
+use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,8 +26,29 @@ pub(crate) const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server && mkdir -p \
              /run/sshd\nCMD sshd -D\n",
         ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server\nCOPY sshd_config \
+             /etc/ssh/sshd_config\nRUN ssh-keygen -A\nCMD [\"/usr/sbin/sshd\", \"-D\", \"-e\"]\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server\nCOPY ssh/ \
+             /etc/ssh/\nENTRYPOINT [\"/usr/sbin/sshd\", \"-D\"]\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server\nCOPY sshd_config \
+             /etc/ssh/sshd_config\nVOLUME /run/sshd\nCMD [\"/usr/sbin/sshd\", \"-D\"]\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server && rm -f \
+             /etc/ssh/ssh_host_* && mkdir /run/sshd\nCOPY keys/ /etc/ssh/\nCMD [\"/usr/sbin/sshd\", \
+             \"-D\"]\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server\nCOPY rootfs/ /\nCMD \
+             [\"/usr/sbin/sshd\", \"-D\"]\n",
+        ),
         dockerfile(
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openssh-server && mkdir -p \
              /run/sshd\nCMD [\"/usr/sbin/sshd\", \"-D\"]\n",
@@ -66,15 +88,37 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     // What the image and the commands before it do.
     let built = shipped.iter().flat_map(|stage| &stage.runs).map(|run| run.command.text());
     let texts: Vec<String> = built.chain(commands[..at].iter().map(|command| command.text())).collect();
-    let copied = shipped.iter().flat_map(|stage| &stage.instructions).any(|one| {
-        matches!(one.keyword.as_str(), "COPY" | "ADD" | "WORKDIR" | "VOLUME")
-            && ["run/sshd", "/etc/ssh", "ssh_host"].iter().any(|mark| one.text.text.contains(mark))
+    let instructions: Vec<&Instruction> = shipped.iter().flat_map(|stage| &stage.instructions).collect();
+    let brought = |marks: &[&str]| {
+        instructions.iter().any(|one| {
+            let copies = matches!(one.keyword.as_str(), "COPY" | "ADD");
+            let whole = copies && one.text.text.split_whitespace().next_back() == Some("/");
+            let makes = copies || matches!(one.keyword.as_str(), "WORKDIR" | "VOLUME");
+            whole || makes && marks.iter().any(|mark| one.text.text.contains(mark))
+        })
+    };
+    // Images for development of NVIDIA may have the directory of an sshd of their own.
+    let bare = shipped.last().is_some_and(|stage| match &stage.from {
+        From::Image(image) => !image.text.starts_with("nvcr.io/"),
+        From::Stage(_) | From::Scratch => true,
     });
-    fault(sshd, &texts, copied).into_iter().collect()
+    let brought =
+        Brought { directory: brought(&["run/sshd"]), keys: brought(&["/etc/ssh", "ssh_host"]), bare };
+    fault(sshd, &texts, &brought).into_iter().collect()
 }
 
-/// Why sshd ends when it starts. `texts` are the commands before it; `copied`: some of its files are copied.
-fn fault(sshd: &Command, texts: &[String], copied: bool) -> Option<Found> {
+/// What instructions other than RUN put into the image.
+struct Brought {
+    /// `/run/sshd`.
+    directory: bool,
+    /// Host keys, or a configuration that may name others.
+    keys: bool,
+    /// Whether the base image certainly has no `/run/sshd`.
+    bare: bool,
+}
+
+/// Why sshd ends when it starts. `texts` are the commands before it.
+fn fault(sshd: &Command, texts: &[String], brought: &Brought) -> Option<Found> {
     let line = sshd.line;
     if !sshd.words[0].text.starts_with('/') {
         let message = "sshd must be started with its full path: `sshd re-exec requires execution with an \
@@ -82,12 +126,13 @@ fn fault(sshd: &Command, texts: &[String], copied: bool) -> Option<Found> {
         return Some(Found::error(line, message, "Write `/usr/sbin/sshd`"));
     }
     let marks = ["run/sshd", "service ssh", "init.d/ssh", "tmpfiles"];
-    if !copied && !texts.iter().any(|text| marks.iter().any(|mark| text.contains(mark))) {
+    if !brought.directory && !texts.iter().any(|text| marks.iter().any(|mark| text.contains(mark))) {
         let message =
             "/run/sshd does not exist; sshd ends with `Missing privilege separation directory: /run/sshd`";
-        return Some(Found::error(line, message, "Add `RUN mkdir -p /run/sshd`"));
+        let found = Found::error(line, message, "Add `RUN mkdir -p /run/sshd`");
+        return Some(found.unless_certain(brought.bare));
     }
-    if removed(texts) && !copied && !own(sshd) {
+    if removed(texts) && !brought.keys && !own(sshd) {
         let message = "the build removes the host keys and nothing makes new ones; sshd ends with `no \
             hostkeys available`";
         return Some(Found::error(line, message, "Start `ssh-keygen -A` before sshd in an entry script"));

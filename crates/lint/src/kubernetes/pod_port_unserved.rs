@@ -5,7 +5,7 @@ use serde_yaml::Value;
 use crate::read::compose::{below, text};
 use crate::read::manifest::{Container, Document, Manifest, Pod, labels, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use crate::servers::{Server, of_pod};
+use crate::servers::{Server, is_rendezvous, of_pod};
 
 pub(crate) const RULE: Rule = Rule {
     id: "pod-port-unserved",
@@ -68,6 +68,29 @@ pub(crate) const RULE: Rule = Rule {
              vllm/vllm-openai:v0.8.5\n      args: [--model, a/b, --port, $(PORT)]\n      readinessProbe: \
              {httpGet: \
              {path: /health, port: 8080}}\n",
+        ),
+        // Nothing is forwarded: the Service only gives the pods their names.
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec:\n  containers:\n    - \
+             name: a\n      image: vllm/vllm-openai:v0.8.5\n      args: [--model, a/b]\n---\n\
+             apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: {app: a}, \
+             ports: [{port: 29500}]}\n",
+        ),
+        // The first rank listens on the port of the rendezvous.
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec:\n  containers:\n    - \
+             name: a\n      image: lmsysorg/sglang:v0.3.4-cu121\n      command: [python3, -m, \
+             sglang.launch_server]\n      args: [--model-path=a/b, --nnodes=2, --port=30000, \
+             --dist-init-addr=a-0.a:20000]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: \
+             {selector: {app: a}, ports: [{port: 20000}]}\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec:\n  containers:\n    - \
+             name: a\n      image: vllm/vllm-openai:v0.8.5\n      args: [--model, a/b]\n      env: [{name: \
+             MASTER_PORT, value: \"29500\"}]\n      ports: [{containerPort: 29500}]\n",
         ),
     ],
 };
@@ -134,14 +157,19 @@ fn of_service(service: &Document, pod: &Pod, container: &Container, server: &Ser
     if wanted.is_empty() || !wanted.iter().all(|one| pod.labels.contains(one)) {
         return None;
     }
-    let entries = list(service.at(&["spec"])?, "ports");
+    let spec = service.at(&["spec"])?;
+    // Names of a headless Service resolve to the pods themselves; its ports forward and refuse nothing.
+    if scalar(spec, &["clusterIP"]).as_deref() == Some("None") {
+        return None;
+    }
+    let entries = list(spec, "ports");
     let target = |entry: &Value| {
         let written = scalar(entry, &["targetPort"]).or_else(|| scalar(entry, &["port"]))?;
         number(container, &written)
     };
     let targets: Vec<u16> = entries.into_iter().map(target).collect::<Option<_>>()?;
     let first = targets.first()?;
-    if !targets.iter().all(|port| server.listens_on(*port) == Some(false)) {
+    if !targets.iter().all(|port| is_unserved(container, server, *port)) {
         return None;
     }
     let message = format!(
@@ -159,12 +187,18 @@ fn ports(container: &Container, server: &Server) -> Option<Found> {
     let numbers: Vec<u16> =
         entries.map(|one| scalar(one, &["containerPort"])?.parse().ok()).collect::<Option<_>>()?;
     let first = numbers.first()?;
-    if !numbers.iter().all(|port| server.listens_on(*port) == Some(false)) {
+    if !numbers.iter().all(|port| is_unserved(container, server, *port)) {
         return None;
     }
     let message =
         format!("container {}: {}, but its containerPort is {first}", container.name, server.sentence());
     Some(Found::warning(container.line(&["ports"]), message, fix(server)))
+}
+
+/// Whether nothing listens on a port: neither the server nor the rendezvous of its ranks.
+fn is_unserved(container: &Container, server: &Server, port: u16) -> bool {
+    server.listens_on(port) == Some(false)
+        && !is_rendezvous(&container.words(), &container.environment(), port)
 }
 
 fn fix(server: &Server) -> String {

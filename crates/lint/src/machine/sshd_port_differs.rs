@@ -1,11 +1,13 @@
 //! A launcher that connects to another port than sshd listens on.
 
+use std::rc::Rc;
+
 use crate::file::Over;
 use crate::read::dockerfile::command::Command;
 use crate::read::machine::Machine;
 use crate::read::script::Script;
 use crate::recognize::kind_of_name;
-use crate::rule::{Found, Judge, Kind, Rule, Severity, named_with};
+use crate::rule::{Found, Judge, Kind, Location, OtherFile, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "sshd-port-differs",
@@ -32,6 +34,14 @@ pub(crate) const RULE: Rule = Rule {
             "sshd_config",
             "Port 2222\n",
             &[("run.sh", "#!/bin/bash\ndeepspeed --hostfile hosts t.py\n")],
+        ),
+        named_with(
+            "sshd_config",
+            "Port 2222\n",
+            &[
+                ("entrypoint.sh", "#!/bin/bash\nexec mpirun -np 16 --hostfile /mpi/hostfile python t.py\n"),
+                ("ssh_config", "Host node-a node-b\n    User root\n    Port 22\n"),
+            ],
         ),
     ],
     silent: &[
@@ -127,6 +137,24 @@ fn without_port(machine: &Machine, ports: &[(usize, u64)]) -> Option<Found> {
         let launch = script.commands.into_iter().filter(|_| is_script).find(connects)?;
         Some((other, launch))
     })?;
+    let explicit = machine.others.iter().find_map(|other| {
+        let at = client_port(other, 22)?;
+        Some((other, at))
+    });
+    if let Some((client, at)) = explicit {
+        let message = format!(
+            "`Port 22` leads {} (line {} of {}) to port 22 of the nodes, but sshd listens on port {first} \
+             only \
+             (line {line} of {}); `Connection refused`",
+            launch.program(),
+            launch.line,
+            other.name,
+            machine.name
+        );
+        let file = Rc::new(OtherFile { path: client.name.clone(), by: None });
+        let place = Location { file: Some(file), line: at };
+        return Some(Found::warning(place, message, format!("Write `Port {first}`")));
+    }
     let message = format!(
         "sshd listens on port {first} only, but {} (line {} of {}) connects to port 22; no file sets \
          another port",
@@ -136,6 +164,18 @@ fn without_port(machine: &Machine, ports: &[(usize, u64)]) -> Option<Found> {
     );
     let fix = format!("Set `Port {first}` in an ssh_config for the nodes, or give the launcher the port");
     Some(Found::warning(*line, message, fix))
+}
+
+/// The line of an `ssh_config` that sets this port for hosts: `Port 22` below `Host node-*`.
+fn client_port(other: &Over, port: u64) -> Option<usize> {
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split(|letter: char| letter.is_whitespace() || letter == '=');
+        words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
+    };
+    let lines: Vec<Vec<String>> = other.text.lines().map(words).collect();
+    let is_client = lines.iter().any(|line| line.first().is_some_and(|word| word == "host"));
+    let sets = |line: &Vec<String>| line.len() == 2 && line[0] == "port" && line[1] == port.to_string();
+    lines.iter().position(|line| is_client && sets(line)).map(|index| index + 1)
 }
 
 fn numbers(line: &str) -> Vec<u64> {

@@ -106,9 +106,15 @@ fn undefined(
         .iter()
         .filter_map(|one| one.get(key)?.as_str())
         .find(|name| !defined.contains(&name.to_ascii_lowercase()))?;
-    let line = quoted
-        .get(name)
-        .and_then(|lines| lines.iter().find(|(_, line)| line.starts_with(package) || line.contains(key)));
+    let lines = quoted.get(name).map(Vec::as_slice).unwrap_or_default();
+    let sets = |line: &str| {
+        let rest = line.trim_start_matches('"').strip_prefix(package);
+        rest.is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', '.']))
+    };
+    let line = lines.iter().find(|(_, line)| sets(line));
+    // A table of its own: `[tool.uv.sources.torch]`.
+    let line = line.or_else(|| lines.iter().find(|(_, line)| line.starts_with(key)));
+    let line = line.or_else(|| lines.iter().find(|(_, line)| line.contains(key)));
     let near = match defined.iter().find(|known| known.as_str() != "pypi") {
         Some(known) => format!("; defined is {known}"),
         None => String::new(),

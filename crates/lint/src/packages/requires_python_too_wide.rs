@@ -30,6 +30,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \">=3.8\"\ndependencies = [\n    \
+             \"jax[cuda12]==0.4.30\",\n    \"absl-py\",\n]\n[tool.uv]\ndev-dependencies = \
+             [\"pytest>=8.0\"]\n",
+        ),
+        named(
+            "pyproject.toml",
             "[tool.poetry]\nname = \"a\"\nversion = \"1\"\n[tool.poetry.dependencies]\npython = \"^3.8\"\n\
              torch = \"2.6.0\"\n",
         ),
@@ -40,6 +46,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \">=3.9\"\ndependencies = \
+             [\"jax==0.4.30\", \"jaxlib<0.5\", \"matplotlib>=3.7\"]\n[tool.uv]\npackage = false\n",
+        ),
         named(
             "pyproject.toml",
             "[project]\nname = \"a\"\nversion = \"1\"\nrequires-python = \">=3.9\"\ndependencies = \
@@ -213,6 +224,13 @@ fn allows(pythons: &VersionSpecifiers, minor: u64) -> bool {
     releases.into_iter().any(|release| pythons.contains(&release))
 }
 
+/// Packages that the catalog has no releases of: from which release on they require which Python 3.
+const LOWEST: &[(&str, &[(&str, u64)])] = &[
+    ("jax", &[("0.4.14", 9), ("0.4.31", 10)]),
+    ("jaxlib", &[("0.4.14", 9), ("0.4.31", 10)]),
+    ("matplotlib", &[("3.8", 9)]),
+];
+
 /// The lowest Python that any of the allowed releases supports; `None` where a release may be allowed that is
 /// not known.
 fn needed(list: &PackageList, name: &str, versions: &VersionSpecifiers) -> Option<u64> {
@@ -223,6 +241,11 @@ fn needed(list: &PackageList, name: &str, versions: &VersionSpecifiers) -> Optio
         )
     });
     let bound = bound?.version();
+    if let Some((_, steps)) = LOWEST.iter().find(|(known, _)| *known == name) {
+        let version = |text: &str| Version::from_str(text).ok();
+        let reached = steps.iter().rfind(|(from, _)| version(from).is_some_and(|from| from <= *bound));
+        return reached.map(|(_, minor)| *minor);
+    }
     let releases: Vec<(&str, &str)> = match name {
         "torch" => {
             let all = list.catalog.torch().all().iter();

@@ -1,6 +1,6 @@
 //! A hostfile: `host slots=8` a line, as DeepSpeed's launcher reads it, and what mpirun takes besides.
 
-use crate::file::Names;
+use crate::file::{Names, Over};
 
 /// A line that is neither empty nor a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,11 @@ pub struct Start {
     pub script: String,
     /// The line in it, from 1.
     pub line: usize,
-    /// The ranks that mpirun is to start, unless it may start more than there are slots.
+    /// `mpirun`, `horovodrun`, `deepspeed`.
+    pub program: String,
+    /// Whether it certainly starts as the script shows it: no default of a variable is in it.
+    pub certain: bool,
+    /// The ranks that it is to start, unless it may start more than there are slots.
     pub ranks: Option<u64>,
     /// Hosts that DeepSpeed is to use, with their GPUs; no GPUs are all.
     pub include: Vec<(String, Vec<u64>)>,
@@ -51,13 +55,13 @@ pub struct Readers {
 
 impl Readers {
     /// Looks for the name of a hostfile in the commands of scripts.
-    pub(crate) fn of<'s>(name: &str, scripts: impl Iterator<Item = &'s str>) -> Readers {
-        let base = name.rsplit('/').next().unwrap_or(name);
+    pub(crate) fn of(name: &str, scripts: &[Over]) -> Readers {
         let mut readers = Readers::default();
         for script in scripts {
-            let joined = script.replace("\\\n", " ");
+            let tail = tail(name, &script.name);
+            let joined = script.text.replace("\\\n", " ");
             for line in
-                joined.lines().filter(|line| line.contains(base) && !line.trim_start().starts_with('#'))
+                joined.lines().filter(|line| line.contains(tail) && !line.trim_start().starts_with('#'))
             {
                 let programs = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
                 for program in programs {
@@ -69,6 +73,17 @@ impl Readers {
         }
         readers
     }
+}
+
+/// How a script names a hostfile: by its base name from the same folder, else with the folder that it is in.
+pub(crate) fn tail<'n>(name: &'n str, script: &str) -> &'n str {
+    let folder = |path: &str| path.rfind('/').unwrap_or_default();
+    let at = folder(name);
+    let from = match name[..at] == script[..folder(script)] {
+        true => at,
+        false => folder(&name[..at]),
+    };
+    name[from..].trim_start_matches('/')
 }
 
 impl Hostfile {

@@ -9,9 +9,12 @@ use crate::kind::Kind;
 
 /// A hostfile, with the launchers that the scripts next to it give it to.
 pub(crate) fn hostfile(file: &File) -> Hostfile {
-    let scripts = file.over.iter().map(|script| &*script.text);
-    let readers = Readers::of(&file.name, scripts);
+    let mut readers = Readers::of(&file.name, &file.over);
     let starts = hostfile_starts::starts(file.catalog, &file.name, &file.over);
+    for start in &starts {
+        readers.deepspeed |= start.program == "deepspeed";
+        readers.mpi |= start.program.starts_with("mpi");
+    }
     Hostfile { names: file.names.clone(), readers, starts, ..Hostfile::read(&file.text) }
 }
 

@@ -147,7 +147,8 @@ fn value(launch: &Launch) -> Option<Found> {
         };
         return Some(Found::error(line, message, "Use `gpu` for one process per GPU"));
     }
-    if let Some((line, text)) = of("nnodes") {
+    // `$NNODES` in the JSON form of an image, which no shell replaces: exec-form-not-expanded.
+    if let Some((line, text)) = of("nnodes").filter(|(_, text)| !text.contains(['`', '(', '$'])) {
         let parts: Vec<Option<u32>> =
             text.split(':').map(|part| part.parse().ok().filter(|number| *number > 0)).collect();
         let fits = parts.len() <= 2 && parts.iter().all(Option::is_some) && parts.first() <= parts.last();

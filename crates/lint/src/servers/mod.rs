@@ -230,6 +230,28 @@ fn bound_port(name: &str, address: &str) -> Option<Port> {
     Some(Port { number: number.parse().ok()?, set_by: format!("{name} {address}") })
 }
 
+/// Whether the words or the variables of a container give its ranks a port at which they meet:
+/// `--dist-init-addr=head:20000`, `--master_port 29500`, `MASTER_PORT=29500`, `tcp://10.0.0.1:23456`.
+pub(crate) fn is_rendezvous(words: &[String], variables: &[(String, String)], port: u16) -> bool {
+    const NAMES: &[&str] = &["master", "nccl", "rdzv", "rendezvous", "dist", "init", "ray"];
+    let is_named = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let mut parts = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+        parts.any(|part| NAMES.contains(&part))
+    };
+    let number = port.to_string();
+    let is_port = |value: &str| value.rsplit(':').next() == Some(number.as_str());
+    let with_host = |value: &str| value.contains(':') && is_port(value) && !value.starts_with("http");
+    let by_words = words.iter().enumerate().any(|(at, word)| {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, value),
+            None => (at.checked_sub(1).map_or("", |before| words[before].as_str()), word.as_str()),
+        };
+        with_host(value) || name.starts_with('-') && is_named(name) && is_port(value)
+    });
+    by_words || variables.iter().any(|(name, value)| is_named(name) && is_port(value))
+}
+
 /// The ports of this machine that a text names: `http://localhost:8000/health`, `127.0.0.1:80`.
 pub(crate) fn local_ports(text: &str) -> Vec<u16> {
     let mut found = Vec::new();

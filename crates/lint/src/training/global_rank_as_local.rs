@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::read::python::{Argument, Call, Program};
+use crate::read::launch::{Launch, Launches};
+use crate::read::python::{Argument, Call, Program, contains, is_name};
+use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "global-rank-as-local",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "ranks select their GPU by the local rank",
     explain: include_str!("global_rank_as_local.md"),
     judge: Judge::Training(judge),
@@ -32,8 +34,47 @@ pub(crate) const RULE: Rule = Rule {
             "import os\nimport torch\nrank = int(os.environ[\"RANK\"])\ndevice = \
              torch.device(f\"cuda:{rank}\")\n",
         ),
+        named_with(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nfrom model import Net\n\
+             dist.init_process_group(\"nccl\")\nrank = dist.get_rank()\ndevice = torch.device(\"cuda\", \
+             rank)\nmodel = Net().to(device)\n",
+            &[(
+                "job.sbatch",
+                "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun torchrun --nnodes=2 \
+                 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=head:29500 train.py\n",
+            )],
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from model import Net\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\nmodel = \
+             DDP(Net().to(rank), device_ids=[rank])\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom model import Net\ndist.init_process_group(\"nccl\")\n\
+             model = Net().to(f\"cuda:{dist.get_rank()}\")\n",
+        ),
+        named(
+            "train.py",
+            "import os\nimport torch\nfrom model import Net\nrank = \
+             int(os.environ[\"SLURM_PROCID\"])\nmodel = \
+             Net().cuda(rank)\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.multiprocessing as mp\nfrom model import Net\ndef main(rank):\n    \
+             model = Net().to(rank)\n    device = torch.device(\"cuda\", rank)\nmp.spawn(main, nprocs=8)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nfrom model import Net\n\
+             dist.init_process_group(\"nccl\")\nrank = dist.get_rank()\nrank %= torch.cuda.device_count()\n\
+             model = Net().to(rank % torch.cuda.device_count())\ndevice = torch.device(\"cuda\", 0)\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
@@ -82,6 +123,41 @@ fn judge(program: &Program) -> Vec<Found> {
     found
         .extend(program.calls.iter().filter(|call| !call.conditional).find_map(|call| device(program, call)));
     found
+}
+
+/// How many nodes a program runs on, as far as the scripts show it that start it.
+enum Nodes {
+    One,
+    Several,
+    Unknown,
+}
+
+impl Nodes {
+    fn of(program: &Program) -> Nodes {
+        let counts: Vec<Option<u64>> =
+            program.scripts.iter().flat_map(|script| nodes(program, &script.text)).collect();
+        match counts.as_slice() {
+            [] => Nodes::Unknown,
+            all if all.iter().all(|count| *count == Some(1)) => Nodes::One,
+            all if all.iter().all(|count| count.is_some_and(|count| count > 1)) => Nodes::Several,
+            _ => Nodes::Unknown,
+        }
+    }
+}
+
+/// The numbers of nodes of the starts in a script; `None` where one does not show it.
+fn nodes(program: &Program, text: &str) -> Vec<Option<u64>> {
+    let launches = Launches::of_script(&Script::read(program.catalog, text)).launches;
+    let base = program.name.rsplit('/').next().unwrap_or_default();
+    let starts = launches.iter().filter(|launch| {
+        launch.words.iter().any(|word| word.text.rsplit('/').next() == Some(base))
+            && launch.launcher.is_torch()
+    });
+    let count = |launch: &Launch| match launch.options.get("nnodes") {
+        Some(given) => given.value.as_deref()?.split(':').next()?.parse().ok(),
+        None => launch.options.complete.then_some(1),
+    };
+    starts.map(count).collect()
 }
 
 const FIX: &str = "int(os.environ[\"LOCAL_RANK\"])";
@@ -150,27 +226,69 @@ fn variable<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
 
 /// A device that is chosen by the global rank.
 fn device(program: &Program, call: &Call) -> Option<Found> {
-    let device = match call.name.as_str() {
-        "torch.cuda.set_device" => call.argument(0, "device")?,
-        "torch.device" => call.arguments.first()?,
-        _ => return None,
+    let (device, written) = chosen(call)?;
+    let text = device.text.trim_start_matches('[').trim_end_matches(']').trim();
+    let (name, whole) = match numbered(text) {
+        Some(name) => (name, false),
+        None => (text, text == device.text),
     };
-    let (name, at) = match numbered(&device.text) {
-        Some(name) => (name, &(0..0)),
-        None if call.name == "torch.device" => return None,
-        None => (device.text.as_str(), &device.at),
-    };
+    // A rank that is changed afterwards is another one.
+    if program.sums.iter().any(|sum| sum.name == name) || has_modulo(program, name) {
+        return None;
+    }
     let through = program.value(name, &call.function, call.at.start);
     let named_local = through.is_some_and(|one| one.name.ends_with("local_rank"));
-    let ranked =
-        is_rank(program, at, name) || through.is_some_and(|one| is_rank(program, &one.at, &one.text));
+    let inner = || {
+        let mut calls = program.calls.iter().filter(|one| contains(&device.at, &one.at));
+        calls.any(|one| program.text.get(one.at.clone()) == Some(name) && is_rank(program, &one.at, name))
+    };
+    let ranked = whole && is_rank(program, &device.at, name)
+        || variable(name, &["RANK", "SLURM_PROCID"]).is_some()
+        || inner()
+        || through.is_some_and(|one| is_rank(program, &one.at, &one.text));
+    if !ranked || named_local {
+        return None;
+    }
     let message = format!(
-        "{}({}) uses the global rank, which exceeds the number of GPUs on the second node and later",
-        call.name.rsplit('.').next().unwrap_or_default(),
-        device.text
+        "{written} uses the global rank, which exceeds the number of GPUs on the second node and later"
     );
-    (ranked && !named_local)
-        .then(|| Found::warning(call.line, message, format!("Write `torch.cuda.set_device({FIX})`")))
+    let found = Found::error(call.line, message, format!("Use `{FIX}` for the device"));
+    Some(match Nodes::of(program) {
+        Nodes::Several => found,
+        Nodes::Unknown => found.unless_certain(false),
+        Nodes::One => Found { severity: Severity::Note, ..found },
+    })
+}
+
+/// The argument of a call that chooses a device, and the call as people read it: `torch.device("cuda",
+/// rank)`, `.to(rank)`, `device_ids=[rank]`.
+fn chosen(call: &Call) -> Option<(&Argument, String)> {
+    let last = call.name.rsplit('.').next().unwrap_or_default();
+    let first = call.arguments.first();
+    let device = match call.name.as_str() {
+        "torch.cuda.set_device" => call.argument(0, "device")?,
+        "torch.cuda.device" => first?,
+        "torch.device" => match call.argument(1, "index") {
+            Some(index) => index,
+            None => first.filter(|one| numbered(&one.text).is_some())?,
+        },
+        _ if last == "DistributedDataParallel" => {
+            let ids = call.keyword("device_ids")?;
+            return Some((ids, format!("device_ids={}", ids.text)));
+        }
+        _ if matches!(last, "to" | "cuda") && call.name.contains('.') => {
+            first.filter(|one| one.name.is_none())?
+        }
+        _ => return None,
+    };
+    let given: Vec<&str> = call.arguments.iter().map(|one| one.text.as_str()).collect();
+    Some((device, format!("{last}({})", given.join(", "))))
+}
+
+/// Whether a program takes a name modulo something: `rank %= 8`, `rank = rank % n`.
+fn has_modulo(program: &Program, name: &str) -> bool {
+    let bare: String = program.text.chars().filter(|letter| *letter != ' ').collect();
+    is_name(name) && bare.contains(&format!("\n{name}%="))
 }
 
 /// The name in `f"cuda:{rank}"`.

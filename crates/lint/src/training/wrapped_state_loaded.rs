@@ -1,7 +1,7 @@
 //! The weights of a wrapped model, loaded into a plain one.
 
 use crate::file::Over;
-use crate::read::python::{Call, Program, is_name, names, string};
+use crate::read::python::{Assignment, Call, Program, is_name, names, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -49,8 +49,71 @@ pub(crate) const RULE: Rule = Rule {
                  net.load_state_dict(torch.load(weights)[\"model\"])\nmain(sys.argv[1])\n",
             )],
         ),
+        named_with(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
+             def main(rank):\n    net = DDP(Net(classes=9).cuda(), device_ids=[rank])\n    if rank == \
+             0:\n        \
+             torch.save({\"epoch\": 3, \"model\": net.state_dict()}, \"ckpt/last.pth\")\n",
+            &[(
+                "evaluate.py",
+                "import torch\nfrom model import Net\ndef main():\n    net = Net(classes=9)\n    ckpt = \
+                 torch.load(\"ckpt/last.pth\", map_location=\"cpu\")\n    \
+                 net.load_state_dict(ckpt[\"model\"])\n",
+            )],
+        ),
+        named_with(
+            "train.py",
+            "import torch\nimport torch.nn as nn\nfrom model import Net\nclass Trainer:\n    def \
+             __init__(self):\n\
+             \x20       self.model = Net()\n        self.model = nn.DataParallel(self.model)\n    def \
+             save(self):\n\
+             \x20       torch.save(self.model.state_dict(), \"best.pt\")\n",
+            &[(
+                "serve.py",
+                "import torch\nfrom model import Net\nnet = Net()\nstate = torch.load(\"best.pt\")\n\
+                 net.load_state_dict(state)\n",
+            )],
+        ),
     ],
     silent: &[
+        // The loader removes the prefix.
+        named_with(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\nmodel = DDP(Net().cuda())\ntorch.save(model.state_dict(), \"last.pt\")\n",
+            &[(
+                "export.py",
+                "import torch\nfrom torch.nn.modules.utils import consume_prefix_in_state_dict_if_present\n\
+                 from model import Net\nnet = Net()\nstate = torch.load(\"last.pt\")\n\
+                 consume_prefix_in_state_dict_if_present(state, \"module.\")\nnet.load_state_dict(state)\n",
+            )],
+        ),
+        // The caller hands over the plain model.
+        named_with(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\ndef save(model):\n    torch.save(model.state_dict(), \"last.pt\")\nmodel = \
+             DDP(Net().cuda())\nsave(model.module)\n",
+            &[(
+                "export.py",
+                "import torch\nfrom model import Net\nnet = \
+                 Net()\nnet.load_state_dict(torch.load(\"last.pt\"))\n",
+            )],
+        ),
+        // One file to go on with, and another one of the plain model.
+        named_with(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\nmodel = DDP(Net().cuda())\ntorch.save(model.state_dict(), \"resume.pt\")\n\
+             torch.save(model.module.state_dict(), \"best.pt\")\n",
+            &[(
+                "export.py",
+                "import sys\nimport torch\nfrom model import Net\nnet = Net()\n\
+                 net.load_state_dict(torch.load(sys.argv[1]))\n",
+            )],
+        ),
         named_with(
             "train.py",
             "import torch\nfrom model import Net\nmodel = Net().cuda()\nmodel = torch.compile(model)\n\
@@ -121,12 +184,41 @@ fn judge(program: &Program) -> Vec<Found> {
     own.or_else(|| elsewhere(program)).into_iter().collect()
 }
 
-/// The variable that holds a compiled model, and the class of the model.
-fn compiled(program: &Program) -> Option<(&str, String)> {
-    program.assignments.iter().find_map(|one| {
-        let call = program.call_at(&one.at).filter(|call| call.name == "torch.compile")?;
-        Some((one.name.as_str(), class_of(program, &call.arguments.first()?.text, call)?))
+/// A variable that holds a wrapped model.
+struct Wrapped<'p> {
+    variable: &'p Assignment,
+    /// What its weights' names begin with.
+    prefix: &'static str,
+    /// The class of the model.
+    class: String,
+}
+
+/// The variables that hold a wrapped model.
+fn wrapped(program: &Program) -> impl Iterator<Item = Wrapped<'_>> {
+    program.assignments.iter().filter_map(|variable| {
+        let call = program.call_at(&variable.at)?;
+        let (_, prefix) = WRAPPERS.iter().find(|(name, _)| call.name.ends_with(name))?;
+        let class = class_of(program, &call.arguments.first()?.text, call)?;
+        Some(Wrapped { variable, prefix, class })
     })
+}
+
+impl Wrapped<'_> {
+    /// Whether the variable still holds the wrapped model at a call.
+    fn is_held_at(&self, program: &Program, call: &Call) -> bool {
+        let one = self.variable;
+        if one.function == call.function {
+            return program
+                .value(&one.name, &call.function, call.at.start)
+                .is_some_and(|set| set.at == one.at);
+        }
+        let last = program.assignments.iter().rfind(|set| set.name == one.name);
+        let parameter = program.functions.iter().any(|function| {
+            function.at == call.function && function.parameters.iter().any(|given| given.name == one.name)
+        });
+        let shared = one.name.starts_with("self.") || one.function.is_empty();
+        shared && !parameter && last.is_some_and(|set| set.at == one.at)
+    }
 }
 
 /// The class whose object a text is, or a variable holds at a call: `Net` of `Net(dim=8).cuda()`.
@@ -140,31 +232,54 @@ fn class_of(program: &Program, text: &str, call: &Call) -> Option<String> {
     class.then(|| name.to_owned())
 }
 
-/// A compiled model whose weights another program next to it loads into the plain model.
+/// A wrapped model whose weights another program next to it loads into the plain model.
 fn elsewhere(program: &Program) -> Option<Found> {
-    let (wrapped, class) = compiled(program)?;
-    let state = format!("{wrapped}.state_dict()");
+    wrapped(program).find_map(|one| loaded_elsewhere(program, &one))
+}
+
+fn loaded_elsewhere(program: &Program, wrapped: &Wrapped) -> Option<Found> {
+    let (name, prefix, class) = (wrapped.variable.name.as_str(), wrapped.prefix, &wrapped.class);
+    let state = format!("{name}.state_dict()");
     let save = program.calls.iter().find(|call| {
         let saved = call.argument(0, "obj").map(|one| program.origin(&one.at, &call.function).text);
         call.name == "torch.save"
             && saved.is_some_and(|text| text == state || text.starts_with('{') && text.contains(&state))
+            && wrapped.is_held_at(program, call)
     })?;
     let path = save.argument(1, "f").and_then(|to| string(program.origin(&to.at, &save.function).text));
-    let (name, line) = program
-        .others
-        .iter()
-        .find_map(|other| Some((other.name.rsplit('/').next()?, load_of(program, other, &class, path)?)))?;
+    // Other files get the weights of the plain model, and a path that is not known may name one of them.
+    let plain = ["module.state_dict()", "_orig_mod.state_dict()"];
+    let only = !plain.iter().any(|text| program.text.contains(text));
+    let (file, line) = program.others.iter().find_map(|other| {
+        Some((other.name.rsplit('/').next()?, load_of(program, other, class, path, only)?))
+    })?;
+    let inner = prefix.trim_end_matches('.');
+    let how = if inner == "module" { "wrapped for data parallelism" } else { "compiled" };
     let message = format!(
-        "{wrapped} is compiled, so that the names of its saved weights begin with `_orig_mod.`; {name} (line \
-         {line}) loads them into a plain {class} and gets `Missing key(s) in state_dict`"
+        "{name} is {how}, so that the names of its saved weights begin with `{prefix}`; {file} (line {line}) \
+         loads them into a plain {class} and gets `Missing key(s) in state_dict`"
     );
-    Some(Found::warning(save.line, message, format!("Save `{wrapped}._orig_mod.state_dict()`")))
+    Some(Found::warning(save.line, message, format!("Save `{name}.{inner}.state_dict()`")))
 }
 
-/// The line on which another program loads the weights of a class that it does not compile.
-fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>) -> Option<usize> {
-    let handles =
-        ["_orig_mod", "removeprefix", "replace(", "lstrip(", "strict=False", "torch.compile", ".compile("];
+/// The line on which another program loads the weights of a class that it does not wrap. `only`: every
+/// file of weights has the names of the wrapped model.
+fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>, only: bool) -> Option<usize> {
+    let handles = [
+        "_orig_mod",
+        "removeprefix",
+        "replace(",
+        "lstrip(",
+        "strict=False",
+        "torch.compile",
+        ".compile(",
+        "DataParallel",
+        "DistributedDataParallel",
+        "consume_prefix",
+        "startswith(",
+        "module.",
+        "[7:]",
+    ];
     if !other.text.contains(class) || handles.iter().any(|word| other.text.contains(word)) {
         return None;
     }
@@ -177,7 +292,7 @@ fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>) -> 
         let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = match (own, path) {
             (Some(own), Some(path)) => base(own) == base(path),
-            (None, _) => true,
+            (None, _) => only,
             // A fixed name that is not among those that the program makes.
             (Some(_), None) => false,
         };

@@ -59,6 +59,11 @@ pub(crate) const RULE: Rule = Rule {
             )],
         ),
         named("train.env", "# comment\n\nNCCL_DEBUG=INFO\nEMPTY=\nCOLOR=#fff\nHOST\n"),
+        named("docker.env", "# docker run --env-file docker.env x\nRUN_NAME=ablation #7\nLOG=green #0f0\n"),
+        named(
+            "docker.env",
+            "# docker run --env-file takes everything after = literally\nTITLE=fine-tuning # 2\n",
+        ),
         named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO\nexport NCCL_IB_GID_INDEX=3\n"),
         named(".env", "A=b\nexport NCCL_DEBUG=INFO\n"),
@@ -93,11 +98,18 @@ fn judge(settings: &Settings) -> Vec<Found> {
     let mixed = plain
         && !settings.name.rsplit('/').next().is_some_and(|name| name.starts_with(".env"))
         && settings.scopes.iter().flat_map(|scope| &scope.settings).any(|one| one.held == Held::Always);
+    // Somebody knows that the reader keeps what looks like a comment.
+    let literal = settings.others.iter().filter(|(_, text)| text.trim_start().starts_with('#'));
+    let literal = literal.map(|(_, text)| text.to_ascii_lowercase()).any(|text| {
+        ["as it is", "as is", "as-is", "literal", "verbatim", "part of the value"]
+            .iter()
+            .any(|words| text.contains(words))
+    });
     let mut seen: BTreeMap<&str, &Setting> = BTreeMap::new();
     let mut found = Vec::new();
     for one in settings.scopes.iter().flat_map(|scope| &scope.settings) {
         if plain && one.held == Held::Always {
-            found.extend(of_docker(one, docker));
+            found.extend(of_docker(one, docker, literal));
             let reader = match (&settings.unit, &settings.passed_by) {
                 (Some(unit), _) => Some(format!("systemd ({})", base_name(unit))),
                 (None, Some(_)) => Some("docker run --env-file".to_owned()),
@@ -151,14 +163,15 @@ fn exported(one: &Setting, docker: bool) -> Found {
 }
 
 /// What `docker run --env-file` keeps and others remove.
-fn of_docker(one: &Setting, docker: bool) -> Option<Found> {
+/// `literal`: a comment of the file says that its values are taken as they are written.
+fn of_docker(one: &Setting, docker: bool, literal: bool) -> Option<Found> {
     let written = one.written.trim_end();
     let name = &one.name;
     let quoted = written.len() > 1
         && ['"', '\''].iter().any(|quote| written.starts_with(*quote) && written.ends_with(*quote));
     let (what, fix) = if written.starts_with(' ') {
         ("the space after =", format!("Write `{name}={}`", written.trim()))
-    } else if written.contains(" #") && !quoted && !written.starts_with(['"', '\'']) {
+    } else if has_comment(written) && !literal && !quoted && !written.starts_with(['"', '\'']) {
         ("the comment", "Put the comment on a line of its own".to_owned())
     } else if quoted && docker {
         ("the quotes", format!("Write `{name}={}`", one.value.as_deref().unwrap_or_default()))
@@ -168,6 +181,14 @@ fn of_docker(one: &Setting, docker: bool) -> Option<Found> {
     let message = format!("docker run --env-file keeps {what} as part of the value of {name}: {written:?}");
     let found = Found::warning(one.location.clone(), message, fix);
     Some(if docker { found } else { Found { severity: Severity::Note, ..found } })
+}
+
+/// Whether a value has a comment behind it: `b # why`. `run #7` and `green #0f0` are text.
+fn has_comment(written: &str) -> bool {
+    written.match_indices(" #").any(|(at, mark)| {
+        let rest = &written[at + mark.len()..];
+        rest.is_empty() || rest.starts_with([' ', '\t', '#'])
+    })
 }
 
 fn other(line: usize, text: &str) -> Option<Found> {

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use super::Launch;
 use crate::read::dockerfile::command::Command;
+use crate::read::launch::{Launch as Start, Launches};
+use crate::read::launcher::Launcher;
+use crate::read::script::Script;
 
 /// A command that starts ranks over ssh.
 pub(super) fn launch(command: &Command, in_job: bool) -> Option<Launch> {
@@ -45,6 +48,51 @@ pub(super) fn launch(command: &Command, in_job: bool) -> Option<Launch> {
     });
     let over_ssh = !in_job && hosts.is_none_or(|list| list.contains([',', '$']));
     Some(Launch { program: program.to_owned(), line: command.line, over_ssh, forwards: given.collect() })
+}
+
+/// On how many machines the ranks of a script run: `--nnodes=2`, `--num_machines 2`, `mpirun -H a:8,b:8`, or
+/// `#SBATCH --nodes=2` where a launcher says nothing else. `None` where that is not known, or starts differ.
+pub(super) fn nodes(script: &Script) -> Option<u64> {
+    let launches = Launches::of_script(script).launches;
+    let of_launch = |launch: &Start| {
+        let options = &launch.options;
+        if options.has("standalone") {
+            return Some(1);
+        }
+        let given = ["nnodes", "num_nodes", "num_machines"].iter().find_map(|name| options.get(name));
+        match given {
+            // `1:4` starts with one.
+            Some(given) => given.value.as_deref()?.split(':').next()?.parse().ok(),
+            None => hosts(launch),
+        }
+    };
+    let job = || {
+        let line = script.text.lines().filter_map(|line| line.strip_prefix("#SBATCH"));
+        let value = line.map(str::trim).find_map(|option| {
+            let rest = option.strip_prefix("--nodes").or_else(|| option.strip_prefix("-N"))?;
+            rest.trim_start_matches(['=', ' ']).split(['-', ' ']).next()?.parse().ok()
+        });
+        value.filter(|_| script.commands.iter().any(|command| command.program() == "srun"))
+    };
+    let mut counts: Vec<Option<u64>> = launches.iter().map(of_launch).collect();
+    counts.dedup();
+    match counts.as_slice() {
+        [] | [None] => job(),
+        [one] => *one,
+        _ => None,
+    }
+}
+
+/// How many hosts `mpirun -H a:8,b:8` names.
+fn hosts(launch: &Start) -> Option<u64> {
+    let words: Vec<&str> = launch.words.iter().map(|word| word.text.as_str()).collect();
+    let list = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some(("--host" | "-host", list)) => Some(list),
+        _ => matches!(*word, "-H" | "--host" | "-host").then(|| words.get(at + 1).copied())?,
+    })?;
+    let mpi = launch.launcher == Launcher::Mpirun || launch.by == "mpirun" || launch.by == "mpiexec";
+    let names: BTreeSet<&str> = list.split(',').filter_map(|host| host.split(':').next()).collect();
+    (mpi && !list.contains('$')).then_some(names.len() as u64)
 }
 
 /// The names that a script declares as integers: `declare -i A B=2`, `local -ri N=1`.

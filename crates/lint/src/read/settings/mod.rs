@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     pub integers: BTreeSet<String>,
     /// The commands that start ranks on other machines.
     pub launches: Vec<Launch>,
+    /// Of a script: on how many machines its ranks run, as its launchers' options and its job's show it.
+    pub nodes: Option<u64>,
     /// Of a file that login shells read: the first line that ends it for shells without a terminal.
     pub returns: Option<usize>,
     /// Of a Dockerfile: whether it installs torch with pip.
@@ -219,6 +221,7 @@ impl Settings {
             uses: BTreeSet::new(),
             integers: BTreeSet::new(),
             launches: Vec::new(),
+            nodes: None,
             returns: None,
             installs_torch: false,
             computes: false,

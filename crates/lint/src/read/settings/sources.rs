@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::launches::{integers, launch};
+use super::launches::{integers, launch, nodes};
 use super::{Held, Scope, Setting, Settings, Written};
 use crate::file::File;
 use crate::location::Location;
@@ -101,6 +101,7 @@ impl Settings {
             uses: read.uses.clone(),
             integers: integers(&read.text),
             launches: read.commands.iter().filter_map(|command| launch(command, in_job)).collect(),
+            nodes: nodes(read),
             returns: returns(read),
             ..Settings::empty(file)
         }
