@@ -1,15 +1,17 @@
 //! Containers that are started with a terminal, by what has none.
 
+use catalog::Catalog;
+
 use crate::read::docker_run::DockerRun;
 use crate::read::dockerfile::command::Command;
 
 /// The verb of a command that asks docker for a terminal and for its input: `run` or `exec`. The client
 /// refuses it where its input is no terminal.
-pub(crate) fn needs_terminal(command: &Command) -> Option<&'static str> {
+pub(crate) fn needs_terminal(catalog: &Catalog, command: &Command) -> Option<&'static str> {
     if command.program() != "docker" {
         return None;
     }
-    if let Some(run) = DockerRun::read(command) {
+    if let Some(run) = DockerRun::read(catalog, command) {
         let asks = |long: &str, short: char| {
             run.options.iter().any(|(name, value)| {
                 name == long || value.is_none() && is_letters(name) && name.contains(short)
@@ -52,7 +54,7 @@ mod tests {
     use catalog::testing::catalog;
 
     fn of(text: &str) -> Option<&'static str> {
-        needs_terminal(&Script::read(catalog(), text).commands[0])
+        needs_terminal(catalog(), &Script::read(catalog(), text).commands[0])
     }
 
     #[test]

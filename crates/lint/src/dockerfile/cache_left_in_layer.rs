@@ -61,30 +61,7 @@ fn pip_cache(stage: &Stage) -> Option<Found> {
     Some(Found::note(left, "pip leaves its download cache in the layer", fix))
 }
 
-/// Parts of the names of images whose distribution has no apt.
-const WITHOUT_APT: &[&str] = &[
-    "rockylinux",
-    "almalinux",
-    "oraclelinux",
-    "amazonlinux",
-    "centos",
-    "fedora",
-    "ubi7",
-    "ubi8",
-    "ubi9",
-    "ubi10",
-    "alpine",
-    "opensuse",
-    "archlinux",
-];
-
 fn apt_lists(stage: &Stage) -> Option<Found> {
-    if let From::Image(image) = &stage.from {
-        let mut parts = image.text.split(|letter: char| !letter.is_ascii_alphanumeric());
-        if parts.any(|part| WITHOUT_APT.iter().any(|name| part.starts_with(name))) {
-            return None;
-        }
-    }
     let cleaned = cleaned(stage, "apt");
     let left = stage
         .runs

@@ -152,7 +152,7 @@ fn without_port(machine: &Machine, ports: &[(usize, u64)]) -> Option<Found> {
             machine.name
         );
         let file = Rc::new(OtherFile { path: client.name.clone(), by: None });
-        let place = Location { file: Some(file), line: at };
+        let place = Location::new(Some(file), at);
         return Some(Found::warning(place, message, format!("Write `Port {first}`")));
     }
     let message = format!(

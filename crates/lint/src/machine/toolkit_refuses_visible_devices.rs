@@ -119,7 +119,7 @@ fn of_device_plugin(machine: &Machine, table: &Table) -> Option<Found> {
             return None;
         };
         let file = Some(Rc::new(OtherFile { path: other.name.clone(), by: None }));
-        Some(Found::warning(Location { file, line }, message, fix))
+        Some(Found::warning(Location::new(file, line), message, fix))
     })
 }
 

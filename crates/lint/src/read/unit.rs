@@ -5,9 +5,11 @@
 use super::dockerfile::command::{Command, Word};
 use super::dockerfile::text::Text;
 use crate::file::File;
+use catalog::Catalog;
 
 #[derive(Debug)]
 pub(crate) struct Unit {
+    pub catalog: &'static Catalog,
     /// The service that a drop-in changes: `docker.service` of `docker.service.d/override.conf`.
     pub drop_in_of: Option<String>,
     pub settings: Vec<UnitSetting>,
@@ -53,6 +55,7 @@ impl Unit {
         let _own = parts.next();
         let drop_in_of = parts.next().and_then(|folder| folder.strip_suffix(".d")).map(str::to_owned);
         Unit {
+            catalog: file.catalog,
             drop_in_of: drop_in_of.filter(|_| !file.name.ends_with(".service")),
             settings: settings(&file.text),
         }

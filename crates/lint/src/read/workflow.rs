@@ -9,8 +9,9 @@ use super::script::Script;
 use super::yaml_lines::YamlLines;
 use crate::file::File;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Workflow {
+    pub catalog: &'static Catalog,
     /// Whether another program with the same format runs it: Gitea, Forgejo.
     pub of_another: bool,
     /// Whether its text names a program of its own called nvidia-smi.
@@ -45,7 +46,7 @@ pub(crate) struct Step {
 
 impl Workflow {
     pub(crate) fn of(file: &File) -> Workflow {
-        let Ok(root) = serde_yaml::from_str::<Value>(&file.text) else { return Workflow::default() };
+        let root = serde_yaml::from_str::<Value>(&file.text).unwrap_or_default();
         let lines = YamlLines::read(&file.text, 1);
         let jobs = below(&root, &["jobs"]).and_then(Value::as_mapping).into_iter().flatten();
         let jobs = jobs.filter_map(|(name, value)| {
@@ -54,6 +55,7 @@ impl Workflow {
         });
         let jobs = jobs.collect();
         Workflow {
+            catalog: file.catalog,
             of_another: [".gitea/", ".forgejo/"].iter().any(|folder| file.name.contains(folder)),
             has_stand_in: file.text.contains("bin/nvidia-smi"),
             jobs,

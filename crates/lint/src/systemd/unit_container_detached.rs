@@ -3,6 +3,7 @@
 use crate::read::docker_run::DockerRun;
 use crate::read::unit::{Unit, UnitCommand};
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::Catalog;
 
 pub(crate) const RULE: Rule = Rule {
     id: "unit-container-detached",
@@ -53,7 +54,7 @@ fn judge(unit: &Unit) -> Vec<Found> {
 }
 
 fn fault(unit: &Unit, command: &UnitCommand) -> Option<Found> {
-    let what = detached(command)?;
+    let what = detached(unit.catalog, command)?;
     let stops = unit.of_key("ExecStop").next().is_some();
     let again = unit.value("Restart").is_some_and(|restart| restart == "always");
     let effect = match (stops, again) {
@@ -67,9 +68,9 @@ fn fault(unit: &Unit, command: &UnitCommand) -> Option<Found> {
 }
 
 /// The command that starts containers in the background.
-fn detached(command: &UnitCommand) -> Option<&'static str> {
+fn detached(catalog: &Catalog, command: &UnitCommand) -> Option<&'static str> {
     let read = command.as_command();
-    if let Some(run) = DockerRun::read(&read) {
+    if let Some(run) = DockerRun::read(catalog, &read) {
         let short = |name: &str| name.len() <= 4 && name.chars().all(|letter| "ditPq".contains(letter));
         let found = run
             .options

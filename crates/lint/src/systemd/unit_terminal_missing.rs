@@ -39,7 +39,7 @@ fn judge(unit: &Unit) -> Vec<Found> {
     }
     let commands = unit.commands();
     let found = commands.iter().filter_map(|command| {
-        let verb = needs_terminal(&command.as_command())?;
+        let verb = needs_terminal(unit.catalog, &command.as_command())?;
         let message = format!(
             "a service has no terminal; `docker {verb} -i -t` fails with \"the input device is not a TTY\""
         );

@@ -119,7 +119,7 @@ fn in_step(workflow: &Workflow, command: &Command) -> Option<String> {
     if command.program() == "nvidia-smi" && !workflow.has_stand_in {
         return Some("nvidia-smi fails".to_owned());
     }
-    let run = DockerRun::read(command)?;
+    let run = DockerRun::read(workflow.catalog, command)?;
     let nvidia = run.values("runtime", "").iter().any(|one| one == "nvidia");
     (run.has("gpus") || nvidia).then(|| {
         let option = if nvidia { "--runtime nvidia" } else { "--gpus" };

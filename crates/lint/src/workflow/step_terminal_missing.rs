@@ -4,6 +4,7 @@ use crate::read::compose::{below, text};
 use crate::read::workflow::{Step, Workflow};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::terminal::needs_terminal;
+use catalog::Catalog;
 
 pub(crate) const RULE: Rule = Rule {
     id: "step-terminal-missing",
@@ -42,16 +43,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(workflow: &Workflow) -> Vec<Found> {
-    workflow.jobs.iter().flat_map(|job| &job.steps).filter_map(fault).collect()
+    workflow.jobs.iter().flat_map(|job| &job.steps).filter_map(|step| fault(workflow.catalog, step)).collect()
 }
 
-fn fault(step: &Step) -> Option<Found> {
+fn fault(catalog: &Catalog, step: &Step) -> Option<Found> {
     // `script` makes a terminal.
     if below(&step.value, &["shell"]).and_then(text).is_some_and(|shell| shell.contains("script ")) {
         return None;
     }
     let certain = step.commands.iter().filter(|command| command.certain && command.after != "||");
-    let (command, verb) = certain.into_iter().find_map(|one| Some((one, needs_terminal(one)?)))?;
+    let (command, verb) = certain.into_iter().find_map(|one| Some((one, needs_terminal(catalog, one)?)))?;
     let message =
         format!("a step has no terminal; `docker {verb} -i -t` fails with \"the input device is not a TTY\"");
     Some(Found::error(command.line, message, "Remove `-t` and `-i`").unless_certain(!step.may_not_count))
