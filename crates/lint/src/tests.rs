@@ -181,7 +181,7 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
                 if !fix.title.starts_with(|first: char| first.is_ascii_uppercase()) {
                     wrong.push(format!("{}: the fix {fix:?} begins with no verb", rule.id));
                 }
-                if !fix.commands.is_empty() != fix.title.ends_with(':') {
+                if fix.commands.is_empty() == fix.title.ends_with(':') {
                     wrong.push(format!("{}: {fix:?}: a colon is before commands only", rule.id));
                 }
             }
