@@ -57,7 +57,7 @@ impl PhaseRunner<'_> {
         self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &message)
     }
 
-    /// A size that is only tried before a first one that is larger: how long that takes is not known otherwise.
+    /// A size that is only tried before a first one that is larger, to know how long that will take.
     async fn trial(&mut self, start: Instant) -> Result<Option<Measured>, PhaseFailed> {
         let Some(first) = self.options.sizes.first().copied() else { return Ok(None) };
         if first <= JUDGED_FROM_BYTES || self.too_long((0, 0.0), first).is_some() {
