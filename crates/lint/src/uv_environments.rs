@@ -40,11 +40,9 @@ pub(crate) fn environments(file: &Dockerfile, stage: &Stage) -> Vec<UvEnvironmen
         }
         let Some(path) = made(run) else { continue };
         let managed_in = if uses_managed(run, installed.is_some()) { directory(run) } else { None };
-        let known = found.iter_mut().find(|one| one.path == path);
-        match known {
-            // `uv sync` keeps the environment that is there.
-            Some(_) => {}
-            None => found.push(UvEnvironment { path, managed_in }),
+        // `uv sync` keeps the environment that is there.
+        if found.iter().all(|one| one.path != path) {
+            found.push(UvEnvironment { path, managed_in });
         }
     }
     found

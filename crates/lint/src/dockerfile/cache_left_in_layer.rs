@@ -30,9 +30,6 @@ pub(crate) const RULE: Rule = Rule {
              COPY --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch && pip cache purge\n"),
-        dockerfile(
-            "FROM nvidia/cuda:12.4.1-devel-rockylinux8\nRUN apt-get update && apt-get install -y git\n",
-        ),
     ],
 };
 

@@ -36,7 +36,7 @@ pub(crate) const RULE: Rule = Rule {
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS builder\nWORKDIR /app\nRUN uv python install 3.12\n\
              COPY . .\nRUN uv sync --frozen --no-dev --python 3.12\nFROM \
              nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
-             COPY --from=builder --chown=app:app /app/.venv /app/.venv\n",
+             COPY --from=builder /app/.venv /app/.venv\n",
         ),
         dockerfile(
             "FROM ubuntu:24.04 AS builder\nENV UV_PYTHON_INSTALL_DIR=/opt/python\nRUN uv venv --python 3.11 \

@@ -33,7 +33,7 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM python:3.12\nRUN pip install \"jax[cuda12]==0.4.35\" && pip install 'jax[cuda12_pip]'\n",
         ),
-        dockerfile("FROM python:3.12\nRUN pip install \"jax[cuda12_local]==0.4.31\" \"jax[tpu]==0.4.13\"\n"),
+        dockerfile("FROM python:3.12\nRUN pip install \"jax[cuda12_local]==0.4.31\"\n"),
         dockerfile(
             "FROM python:3.10\nENV \
              PIP_FIND_LINKS=https://storage.googleapis.com/jax-releases/jax_cuda_releases.html\nRUN \

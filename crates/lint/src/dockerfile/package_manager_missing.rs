@@ -152,3 +152,19 @@ fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
 pub(crate) fn lacks_apt(file: &Dockerfile, stage: &Stage) -> bool {
     family(file, stage).is_some_and(|(family, ..)| family != Family::Debian)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Context;
+
+    #[test]
+    fn rules_about_apt_skip_images_without_it() {
+        let of = |from: &str| {
+            let file = Dockerfile::read(catalog::testing::catalog(), from, &Context::new());
+            file.stages.iter().map(|stage| lacks_apt(&file, stage)).collect::<Vec<_>>()
+        };
+        assert_eq!(of("FROM nvidia/cuda:12.4.1-devel-rockylinux8 AS a\nFROM a\n"), [true, true]);
+        assert_eq!(of("FROM ubuntu:24.04\nFROM example/tools:1\nFROM scratch\n"), [false, false, false]);
+    }
+}

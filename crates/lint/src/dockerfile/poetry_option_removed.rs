@@ -26,6 +26,11 @@ pub(crate) const RULE: Rule = Rule {
              poetry install\n",
         ),
         dockerfile("FROM python:3.11-slim\nRUN pip install poetry && poetry update --no-dev\n"),
+        dockerfile(
+            "FROM python:3.11-slim\nARG POETRY_VERSION=2.1.1\nRUN curl -sSL \
+             https://install.python-poetry.org | \
+             POETRY_VERSION=${POETRY_VERSION} python3 -\nRUN poetry install --no-dev\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -124,7 +129,11 @@ fn installed(run: &Run, before: Option<&Command>) -> Option<Release> {
     if let Some(word) = option.and_then(|at| command.words.get(at + 1)) {
         return Some(if word.known { of_version(&word.text, word.default) } else { Release::Other });
     }
-    Some(match run.variable("POETRY_VERSION") {
+    // `POETRY_VERSION=${POETRY_VERSION} python3 -`: the variable of the image.
+    let name = "POETRY_VERSION";
+    let same = command.sets.iter().any(|(set, word)| set == name && word.text.contains(name));
+    let value = if same { run.state.variables.get(name).cloned() } else { run.variable(name) };
+    Some(match value {
         Some(value) => value.text.map_or(Release::Other, |text| of_version(&text, value.default)),
         None => Release::Newest,
     })
