@@ -78,7 +78,8 @@ fn deb_and_rpm_install_completions_man_pages_and_licences() {
             "_envdoc",
             "envdoc.fish",
             "*.1.gz",
-            "LICENSE-*",
+            "LICENSE-MIT",
+            "LICENSE-APACHE",
             "THIRD-PARTY-LICENCES.txt",
         ] {
             let found = files.iter().filter(|(from, _)| from.ends_with(&format!("/{part}")));
