@@ -40,7 +40,7 @@ version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Carg
 
 # cargo-binstall looks for archives of this name in the release vVERSION, and for a directory of this name in them.
 name() { echo "envdoc-$1-unknown-linux-gnu-v$version"; }
-wheel() { echo "$dist/envdoc-$version-py3-none-manylinux_2_17_$1.manylinux2014_$1.whl"; }
+wheel() { echo "$dist/envdoc-$version-py3-none-manylinux2014_$1.manylinux_2_17_$1.whl"; }
 program() { echo "$work/$1/envdoc"; }
 
 install_tools() {
