@@ -19,6 +19,7 @@ mod layers;
 mod limits;
 mod lint;
 mod nccl;
+mod packaging;
 mod refresh;
 mod registry;
 mod sizes;
