@@ -201,6 +201,7 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
 
 /// Rules with findings about a whole file or a line without a name in it.
 const ABOUT_NO_NAME: &[&str] = &[
+    "helm-template-invalid",
     "compose-unreadable",
     "manifest-unreadable",
     "deepspeed-config-not-json",

@@ -67,7 +67,7 @@ fn of_stage(file: &Dockerfile, stage: &Stage) -> Vec<Found> {
                 _ => "`GID '1000' already exists`",
             }
         );
-        let fix = "Run `userdel -r ubuntu` before it, or take another id";
+        let fix = "Add `RUN userdel -r ubuntu` before it, or take another id";
         let certain = run.command.words.iter().all(|word| word.known && !word.default);
         found.push(Found::error(run.command.line, message, fix).unless_certain(certain));
         // What follows is refused for the same reason.
