@@ -227,8 +227,9 @@ fn wheel_output(run: &Run) -> Option<Option<String>> {
     let module = |name: &str| python && words.windows(2).any(|pair| pair == ["-m", name]);
     let pip = matches!(program, "pip" | "pip3") || module("pip");
     // The options that name it, and its default.
-    let (options, default): (&[&str], &str) = if pip && words.contains(&"wheel") && \
-    !words.contains(&"install") {
+    // `pip install wheel` writes none.
+    let builds = words.contains(&"wheel") && !words.contains(&"install");
+    let (options, default): (&[&str], &str) = if pip && builds {
         (&["-w", "--wheel-dir"], ".")
     } else if pip && words.contains(&"download") {
         (&["-d", "--dest"], ".")
