@@ -30,7 +30,7 @@ pub(crate) const RULE: Rule = Rule {
              /tmp/wheels/\n",
         ),
         dockerfile(
-            "FROM python:3.12 AS builder\nRUN pip install --no-cache-dir build\nWORKDIR /src\nCOPY . \
+            "FROM python:3.12 AS builder\nRUN pip install --no-cache-dir build wheel\nWORKDIR /src\nCOPY . \
              .\nRUN python -m build --wheel\nFROM python:3.12-slim\nCOPY --from=builder /dist/*.whl /tmp/\n",
         ),
         dockerfile(
@@ -227,7 +227,9 @@ fn wheel_output(run: &Run) -> Option<Option<String>> {
     let module = |name: &str| python && words.windows(2).any(|pair| pair == ["-m", name]);
     let pip = matches!(program, "pip" | "pip3") || module("pip");
     // The options that name it, and its default.
-    let (options, default): (&[&str], &str) = if pip && words.contains(&"wheel") {
+    // `pip install wheel` writes none.
+    let builds = words.contains(&"wheel") && !words.contains(&"install");
+    let (options, default): (&[&str], &str) = if pip && builds {
         (&["-w", "--wheel-dir"], ".")
     } else if pip && words.contains(&"download") {
         (&["-d", "--dest"], ".")
