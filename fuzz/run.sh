@@ -27,10 +27,11 @@ targets=(
     image_reference
     job_output
     kernel_log
-    lint_compose
     lint_accelerate
+    lint_compose
     lint_conda
     lint_context
+    lint_crontab
     lint_daemon_json
     lint_deepspeed_environment
     lint_detect
@@ -38,6 +39,7 @@ targets=(
     lint_ds_config
     lint_environment
     lint_fix
+    lint_helm_template
     lint_hostfile
     lint_kubernetes
     lint_makefile
@@ -145,6 +147,8 @@ seeds() {
         'run nvidia-smi -q -x\n<nvidia_smi_log><gpu id="0"></gpu></nvidia_smi_log>' 'run ldconfig -p\n\tlibcuda.so.1 (libc6) => /x\n' \
         'environment\nNCCL_DEBUG=INFO\nLD_LIBRARY_PATH=/x:/y\n'
     line lint_systemd_unit '[Service]\nType=oneshot\nEnvironment="A=b c" D=e\nExecStart=-/bin/sh -c "a && b" ; @x y \\\n  z\n'
+    line lint_helm_template 'apiVersion: v1\nkind: Pod\nspec:\n  {{- if .Values.a }}\n  b: {{ .Values.b | quote }}\n  {{- end }}\n'
+    line lint_crontab 'A=b\n*/5 * * * * c "$(date +\\%F)" %%x\n@daily root d\n'
     line lint_makefile 'A := $(shell b)\n.ONESHELL:\nall: A = c\nall: ; d\n\tfor i in $(A); do echo $$i $x; done\n'
     line lint_workflow 'on: push\npermissions: {packages: read}\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: |\n          docker run -it --gpus all b ${{ c }}\n'
     line lint_toolkit 'disable-require = false\n[nvidia-container-cli]\nldconfig = "@/sbin/ldconfig"\nno-cgroups = true\n'

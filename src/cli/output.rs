@@ -24,8 +24,8 @@ impl Output {
         self.output.is_some()
     }
 
-    /// Runs a command whose report goes where the option says. A file that cannot be written is refused before
-    /// the command begins.
+    /// Runs a command whose report goes where the option says. A file that cannot be written is refused
+    /// before the command begins.
     pub(super) fn of(self, run: impl FnOnce() -> Result<u8, Error>) -> Result<u8, Error> {
         let Some(path) = self.output else { return run() };
         file::writable(&path)?;

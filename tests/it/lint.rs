@@ -159,7 +159,7 @@ fn contents_decide_the_type() {
     let write = |path: &str, text: &[u8]| std::fs::write(dir.path().join(path), text).unwrap();
     write("vpc-stack.yaml", b"AWSTemplateFormatVersion: \"2010-09-09\"\nResources: {}\n");
     write("stack.yaml", b"resolver: lts-22.0\npackages: [.]\n");
-    write("Dockerfile.pod", b"apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n");
+    write("Dockerfile.pod", b"apiVersion: v1\nkind: Pod\nspec: {{ pod_spec }}\n");
     write("dockerfile-stages.png", b"\x89PNG\r\n\x1a\n\0\0\0\x0d\xff");
     write("train.env", b"NCCL_DEBUG=WARN\n");
     let output = lint(&[".", "--format", "json"], dir.path());
@@ -196,7 +196,7 @@ fn one_file_keeps_no_other_from_being_linted() {
     write("Dockerfile", b"FROM nvidia/cuda:12.1-base\n");
     write("latin1.sh", b"echo \xe9\n");
     write("utf16.env", b"\xff\xfeA\x00=\x001\x00");
-    write("pod.yaml", b"apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n");
+    write("pod.yaml", b"apiVersion: v1\nkind: Pod\nspec: {{ pod_spec }}\n");
     write("fine.env", b"NCCL_DEBUG=WARN\n");
     let rules = |arguments: &[&str]| -> Vec<String> {
         let one = |one: &serde_json::Value| {

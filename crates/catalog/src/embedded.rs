@@ -250,8 +250,8 @@ mod tests {
         }
     }
 
-    /// Tables have lists of rows; a mapping with a source is a row of its own. The sources of a whole file are
-    /// none.
+    /// Tables have lists of rows; a mapping with a source is a row of its own. The sources of a whole file
+    /// are none.
     #[test]
     fn every_row_of_every_file_has_a_source_and_a_day() {
         for file in all() {

@@ -32,7 +32,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     put(path, bytes, None, &Target::Whatever)
 }
 
-/// Whether a file can be written at a path: an error where its directory is missing or not writable, or where a
+/// Whether a file can be written at a path: an error where its directory is missing or not writable, or a
 /// directory has the name.
 pub fn writable(path: &Path) -> Result<(), Error> {
     let refused = |why: &dyn std::fmt::Display| {

@@ -36,6 +36,7 @@ mod makefile;
 mod model_layers;
 mod model_path;
 mod mounted_settings;
+mod node_labels;
 mod one_word;
 mod outputs;
 mod packages;

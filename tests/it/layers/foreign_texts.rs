@@ -82,6 +82,8 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
     (
         "lint",
         &[
+            ("ray.rs", "the command line of Ray"),
+            ("script/server_exceeds_gpus.rs", "the command line of Ray"),
             ("compose/sshd_port_taken.rs", "users' compose files"),
             ("dockerfile/apt_without_update.rs", "users' Dockerfiles"),
             ("dockerfile/built_for_other_system.rs", "users' CMakeLists.txt"),

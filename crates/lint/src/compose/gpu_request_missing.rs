@@ -1,5 +1,8 @@
 //! A service that needs GPUs and asks for none.
 
+use std::cell::LazyCell;
+use std::ops::Deref;
+
 use serde_yaml::Value;
 
 use super::merged_environment_lost::base;
@@ -66,12 +69,13 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Compose) -> Vec<Found> {
     let needs = |service: &&Service| service.gpus().is_none() && !service.extends_elsewhere;
+    let unmerged = LazyCell::new(|| serde_yaml::from_str::<Value>(&file.text).unwrap_or_default());
     file.services
         .iter()
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus(file.catalog)?;
-            let lost = is_lost(file, service);
+            let lost = is_lost(&unmerged, file, service);
             let message = match lost {
                 true => format!(
                     "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor \
@@ -106,12 +110,11 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 /// Whether the anchor that a service merges requests GPUs in a `deploy` that its own one replaces.
-fn is_lost(file: &Compose, service: &Service) -> bool {
+fn is_lost(unmerged: &impl Deref<Target = Value>, file: &Compose, service: &Service) -> bool {
     if file.run || !file.text.contains("<<") || file.broken.is_some() {
         return false;
     }
-    let root: Value = serde_yaml::from_str(&file.text).unwrap_or_default();
-    let Some(raw) = below(&root, &["services", &service.name]) else { return false };
+    let Some(raw) = below(unmerged, &["services", &service.name]) else { return false };
     let devices = ["deploy", "resources", "reservations", "devices"];
     below(raw, &["deploy"]).is_some() && base(raw).is_some_and(|base| below(&base, &devices).is_some())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::architecture_list_missing::projects;
 use crate::compiles::ahead;
 use crate::file::Over;
-use crate::kubernetes::gpu_too_old_for_option::{gpu_of_label, selected};
+use crate::node_labels::{gpu_of_label, selected};
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::read::manifest::Manifest;

@@ -115,15 +115,17 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     let (family, image, certain) = family(file, stage)?;
     let run = stage.runs.iter().find(|run| {
-        let other = Family::of_program(run.command.program()).filter(|other| *other != family);
         let command = &run.command;
+        if Family::of_program(command.program()).is_none_or(|other| other == family) {
+            return false;
+        }
         // With two managers in one RUN, something chooses between them.
         let chooses = stage
             .commands_of(run.instruction)
             .iter()
             .any(|one| Family::of_program(one.command.program()) == Some(family));
         let guarded = !command.certain || command.condition || command.after == "||" || chooses;
-        other.is_some() && !guarded && command.words.first().is_some_and(|word| !word.text.contains('/'))
+        !guarded && command.words.first().is_some_and(|word| !word.text.contains('/'))
     })?;
     let program = run.command.program();
     // Some distributions have packages of the others' managers.

@@ -202,8 +202,7 @@ fn found(line: usize, missing: Missing, base: &str, state: &State, effect: &str)
     Found::error(line, message, fix).unless_certain(certain)
 }
 
-/// The base image of a stage, where it certainly has no Python, and the commands of the stages that it goes on
-/// from.
+/// The base image of a stage, where it certainly has no Python, and the commands of the stages before it.
 fn history(file: &Dockerfile, index: usize) -> Option<(&str, Vec<&Run>)> {
     let mut earlier = Vec::new();
     let mut stage: &Stage = file.stages.get(index)?;

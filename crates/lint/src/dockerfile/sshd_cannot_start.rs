@@ -89,7 +89,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let built = shipped.iter().flat_map(|stage| &stage.runs).map(|run| run.command.text());
     let texts: Vec<String> = built.chain(commands[..at].iter().map(|command| command.text())).collect();
     let instructions: Vec<&Instruction> = shipped.iter().flat_map(|stage| &stage.instructions).collect();
-    let brought = |marks: &[&str]| {
+    let included = |marks: &[&str]| {
         instructions.iter().any(|one| {
             let copies = matches!(one.keyword.as_str(), "COPY" | "ADD");
             let whole = copies && one.text.text.split_whitespace().next_back() == Some("/");
@@ -102,13 +102,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         From::Image(image) => !image.text.starts_with("nvcr.io/"),
         From::Stage(_) | From::Scratch => true,
     });
-    let brought =
-        Brought { directory: brought(&["run/sshd"]), keys: brought(&["/etc/ssh", "ssh_host"]), bare };
-    fault(sshd, &texts, &brought).into_iter().collect()
+    let included =
+        Included { directory: included(&["run/sshd"]), keys: included(&["/etc/ssh", "ssh_host"]), bare };
+    fault(sshd, &texts, &included).into_iter().collect()
 }
 
 /// What instructions other than RUN put into the image.
-struct Brought {
+struct Included {
     /// `/run/sshd`.
     directory: bool,
     /// Host keys, or a configuration that may name others.
@@ -118,7 +118,7 @@ struct Brought {
 }
 
 /// Why sshd ends when it starts. `texts` are the commands before it.
-fn fault(sshd: &Command, texts: &[String], brought: &Brought) -> Option<Found> {
+fn fault(sshd: &Command, texts: &[String], included: &Included) -> Option<Found> {
     let line = sshd.line;
     if !sshd.words[0].text.starts_with('/') {
         let message = "sshd must be started with its full path: `sshd re-exec requires execution with an \
@@ -126,13 +126,13 @@ fn fault(sshd: &Command, texts: &[String], brought: &Brought) -> Option<Found> {
         return Some(Found::error(line, message, "Write `/usr/sbin/sshd`"));
     }
     let marks = ["run/sshd", "service ssh", "init.d/ssh", "tmpfiles"];
-    if !brought.directory && !texts.iter().any(|text| marks.iter().any(|mark| text.contains(mark))) {
+    if !included.directory && !texts.iter().any(|text| marks.iter().any(|mark| text.contains(mark))) {
         let message =
             "/run/sshd does not exist; sshd ends with `Missing privilege separation directory: /run/sshd`";
         let found = Found::error(line, message, "Add `RUN mkdir -p /run/sshd`");
-        return Some(found.unless_certain(brought.bare));
+        return Some(found.unless_certain(included.bare));
     }
-    if removed(texts) && !brought.keys && !own(sshd) {
+    if removed(texts) && !included.keys && !own(sshd) {
         let message = "the build removes the host keys and nothing makes new ones; sshd ends with `no \
             hostkeys available`";
         return Some(Found::error(line, message, "Start `ssh-keygen -A` before sshd in an entry script"));

@@ -54,7 +54,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let scalers = file.documents.iter().filter(|one| one.kind == "HorizontalPodAutoscaler");
+    let scalers = file.documents.iter().filter(|one| one.is("HorizontalPodAutoscaler"));
     scalers.flat_map(|scaler| of_scaler(file, scaler)).collect()
 }
 
@@ -82,7 +82,7 @@ fn of_scaler(file: &Manifest, scaler: &Document) -> Vec<Found> {
     let mut targets = targets.filter(|one| one.kind == kind && one.name == name && !one.kustomized);
     let Some(target) = targets.next() else { return Vec::new() };
     // A LimitRange of the namespace gives what is missing.
-    if file.documents.iter().chain(&file.others).any(|one| one.kind == "LimitRange") {
+    if file.documents.iter().chain(&file.others).any(|one| one.is("LimitRange")) {
         return Vec::new();
     }
     let mut found = Vec::new();

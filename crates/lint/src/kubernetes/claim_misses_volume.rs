@@ -57,8 +57,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Manifest) -> Vec<Found> {
     let volumes: Vec<&Document> =
-        file.documents.iter().chain(&file.others).filter(|one| one.kind == "PersistentVolume").collect();
-    let claims = file.documents.iter().filter(|one| one.kind == "PersistentVolumeClaim");
+        file.documents.iter().chain(&file.others).filter(|one| one.is("PersistentVolume")).collect();
+    let claims = file.documents.iter().filter(|one| one.is("PersistentVolumeClaim"));
     claims.flat_map(|claim| of_claim(claim, &volumes)).collect()
 }
 

@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
-use crate::read::compose::{below, text};
-use crate::read::manifest::{Container, Manifest, Pod, labels, list, scalar};
+use crate::node_labels::{gpu_of_label, selected};
+use crate::read::manifest::{Container, Manifest, list};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::servers::of_pod;
-use catalog::Catalog;
 use catalog::gpus::Gpu;
 
 pub(crate) const RULE: Rule = Rule {
@@ -50,17 +49,6 @@ pub(crate) const RULE: Rule = Rule {
 /// The compute capability from which on vLLM takes bfloat16.
 const BFLOAT16: (u32, u32) = (8, 0);
 
-/// Families of instances of EC2 with older GPUs, and these.
-const INSTANCES: &[(&str, &str)] = &[("p3.", "v100"), ("p3dn.", "v100"), ("g4dn.", "t4")];
-
-/// Labels of nodes with the name of their GPU.
-const LABELS: &[&str] = &[
-    "cloud.google.com/gke-accelerator",
-    "k8s.amazonaws.com/accelerator",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "nvidia.com/gpu.product",
-];
-
 fn judge(file: &Manifest) -> Vec<Found> {
     let pods = file.pods();
     let mut found = Vec::new();
@@ -76,40 +64,6 @@ fn judge(file: &Manifest) -> Vec<Found> {
         }
     }
     found
-}
-
-/// Labels that the nodes of a pod must have, with one of the values each.
-pub(crate) fn selected(pod: &Pod) -> Vec<(String, String)> {
-    let known = |key: &str| LABELS.contains(&key) || key == "node.kubernetes.io/instance-type";
-    let plain = labels(below(pod.spec, &["nodeSelector"])).into_iter().filter(|(key, _)| known(key));
-    let mut found: Vec<(String, String)> = plain.collect();
-    let required = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
-    let terms = below(pod.spec, &required).map_or_else(Vec::new, |one| list(one, "nodeSelectorTerms"));
-    for expression in terms.into_iter().flat_map(|term| list(term, "matchExpressions")) {
-        let key = scalar(expression, &["key"]).unwrap_or_default();
-        if known(&key) && scalar(expression, &["operator"]).as_deref() == Some("In") {
-            let values = list(expression, "values").into_iter().filter_map(text);
-            found.extend(values.map(|value| (key.clone(), value)));
-        }
-    }
-    found
-}
-
-/// The GPU of nodes with a label.
-pub(crate) fn gpu_of_label(catalog: &'static Catalog, key: &str, value: &str) -> Option<&'static Gpu> {
-    let alias = match key {
-        "node.kubernetes.io/instance-type" => {
-            let family = INSTANCES.iter().find(|(start, _)| value.starts_with(start))?;
-            family.1.to_owned()
-        }
-        _ => {
-            let lower = value.to_ascii_lowercase();
-            let bare = lower.strip_prefix("nvidia-").unwrap_or(&lower);
-            bare.strip_prefix("tesla-").unwrap_or(bare).to_owned()
-        }
-    };
-    let name = alias.replace('-', " ");
-    catalog.gpus().by_alias(&alias).or_else(|| catalog.gpus().by_name(&name.to_ascii_uppercase()))
 }
 
 fn fault(container: &Container, gpus: &[(&String, &Gpu)]) -> Option<Found> {

@@ -70,7 +70,7 @@ const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 
 fn judge(file: &Manifest) -> Vec<Found> {
     let all: Vec<&Document> = file.documents.iter().chain(&file.others).collect();
-    let queues = file.documents.iter().filter(|one| one.kind == "ClusterQueue");
+    let queues = file.documents.iter().filter(|one| one.is("ClusterQueue"));
     queues.flat_map(|queue| of_queue(queue, &all)).collect()
 }
 
@@ -83,7 +83,7 @@ fn of_queue(queue: &Document, all: &[&Document]) -> Vec<Found> {
     }
     let locals: Vec<&&Document> = all
         .iter()
-        .filter(|one| one.kind == "LocalQueue")
+        .filter(|one| one.is("LocalQueue"))
         .filter(|one| scalar(&one.value, &["spec", "clusterQueue"]).as_deref() == Some(&queue.name))
         .collect();
     let mut named = BTreeSet::new();

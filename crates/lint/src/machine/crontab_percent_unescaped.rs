@@ -43,7 +43,7 @@ fn fault(number: usize, line: &str) -> Option<Found> {
     })?;
     let left = command.get(..at)?;
     // What is behind the first sign is input of the command: that may be meant.
-    let inside = left.matches("$(").count() > left.matches(')').count()
+    let enclosed = left.matches("$(").count() > left.matches(')').count()
         || left.matches('`').count() % 2 == 1
         || left.matches('"').count() % 2 == 1
         || left.matches('\'').count() % 2 == 1
@@ -55,7 +55,7 @@ fn fault(number: usize, line: &str) -> Option<Found> {
          shell reports a \
          syntax error"
     );
-    inside.then(|| Found::error(number, message, "Write `\\%`"))
+    enclosed.then(|| Found::error(number, message, "Write `\\%`"))
 }
 
 /// The command of a line: behind five fields of time, or `@daily`.

@@ -307,6 +307,11 @@ fn document(catalog: &'static Catalog, value: Value, first: usize, source: &str)
 const WORKLOADS: &[&str] = &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
 
 impl Document {
+    /// Whether it is an object of a kind: `ClusterQueue`.
+    pub(crate) fn is(&self, kind: &str) -> bool {
+        self.kind == kind
+    }
+
     /// The line of a path, or of the nearest key above it.
     pub(crate) fn line(&self, path: &[String]) -> usize {
         self.lines.nearest(path).unwrap_or(self.first)

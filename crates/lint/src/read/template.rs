@@ -10,15 +10,16 @@ impl Template {
     /// The actions between `{{` and `}}`, with their lines from 1; comments and texts in quotes are left out.
     pub(crate) fn actions(&self) -> Vec<(usize, String)> {
         let mut found = Vec::new();
-        let mut from = 0;
+        let (mut from, mut line) = (0, 1);
         while let Some(offset) = self.text[from..].find("{{") {
             let at = from + offset + 2;
             let Some(length) = end(&self.text[at..]) else { break };
             let inner = self.text[at..at + length].trim_matches('-').trim();
-            let line = self.text[..at].matches('\n').count() + 1;
+            line += self.text[from..at].matches('\n').count();
             if !inner.starts_with("/*") {
                 found.push((line, inner.to_owned()));
             }
+            line += self.text[at..at + length].matches('\n').count();
             from = at + length + 2;
         }
         found

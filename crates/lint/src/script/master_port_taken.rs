@@ -71,8 +71,8 @@ fn judge(script: &Script) -> Vec<Found> {
     if script.text.contains("MASTER_PORT") || script.text.contains("PET_") {
         return Vec::new();
     }
-    let inside = functions(&script.text);
-    let in_function = |line: usize| inside.iter().any(|one| one.lines.contains(&line));
+    let functions = functions(&script.text);
+    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
     let mut running: BTreeMap<String, usize> = BTreeMap::new();
     for command in &script.commands {
         if command.program() == "wait" {

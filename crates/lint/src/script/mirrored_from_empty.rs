@@ -38,8 +38,8 @@ const HARMLESS: &[&str] =
     &["mkdir", "echo", "printf", "export", "trap", "chmod", "df", "ls", "date", "set", "sleep", "pwd", "cd"];
 
 fn judge(script: &Script) -> Vec<Found> {
-    let inside = functions(&script.text);
-    let in_function = |line: usize| inside.iter().any(|one| one.lines.contains(&line));
+    let functions = functions(&script.text);
+    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
     let commands: Vec<&Command> = script.commands.iter().filter(|one| !in_function(one.line)).collect();
     let mut found = Vec::new();
     for (at, command) in commands.iter().enumerate() {

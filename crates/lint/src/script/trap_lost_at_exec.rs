@@ -35,8 +35,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let inside = functions(&script.text);
-    let in_function = |line: usize| inside.iter().any(|one| one.lines.contains(&line));
+    let functions = functions(&script.text);
+    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
     let lines: Vec<&str> = script.text.lines().collect();
     let traps = script.commands.iter().filter(|one| {
         one.program() == "trap" && one.words.len() > 2 && one.certain && !in_function(one.line)

@@ -70,13 +70,13 @@ fn judge(program: &Program) -> Vec<Found> {
 }
 
 fn fault(program: &Program, name: &str, decorator: &str, at: &Range<usize>) -> Option<Found> {
-    let inside = |call: &&Call| contains(at, &call.at) && !call.conditional;
+    let enclosed = |call: &&Call| contains(at, &call.at) && !call.conditional;
     if !decorator.contains("num_gpus") && !decorator.contains("resources") && !decorator.contains("**") {
         let text = program.text.get(at.clone())?;
         if text.contains("is_available") || text.contains("vllm") {
             return None;
         }
-        let used = program.calls.iter().filter(inside).find(|call| uses_cuda(program, None, call))?;
+        let used = program.calls.iter().filter(enclosed).find(|call| uses_cuda(program, None, call))?;
         let message = format!(
             "{name} uses CUDA, but requests no GPU ({decorator}): Ray sets CUDA_VISIBLE_DEVICES to nothing \
              for it, \
@@ -88,7 +88,7 @@ fn fault(program: &Program, name: &str, decorator: &str, at: &Range<usize>) -> O
     if !bare.contains("num_gpus=1,") && !bare.contains("num_gpus=1)") {
         return None;
     }
-    let used = program.calls.iter().filter(inside).find(|call| {
+    let used = program.calls.iter().filter(enclosed).find(|call| {
         let device = call.argument(0, "device").map_or("", |one| one.text.as_str());
         let rank = ["rank", "local_rank", "self.rank", "i", "idx", "gpu_id", "worker_id"].contains(&device);
         call.name == "torch.cuda.set_device" && rank

@@ -38,15 +38,12 @@ pub(super) fn explain(variable: &Variable) -> Explanation {
         Some(release) => format!("{release} or older"),
         None => since.to_owned(),
     });
+    let newest = if variable.status == Status::Removed { "" } else { ", the newest that was looked at" };
     let releases = match (&since, &variable.last_seen) {
-        (Some(since), Some(last)) => format!("{owner} {since} to {last}, the newest that was looked at"),
+        (Some(since), Some(last)) => format!("{owner} {since} to {last}{newest}"),
         (Some(since), None) => format!("{owner} {since} or newer"),
         (None, Some(last)) => format!("seen in {owner} {last}"),
         (None, None) => String::new(),
-    };
-    let releases = match variable.status {
-        Status::Removed => releases.replace(", the newest that was looked at", ""),
-        _ => releases,
     };
     explanation.row("releases", releases);
     if !variable.documented && matches!(variable.status, Status::Current | Status::Deprecated) {
