@@ -68,7 +68,7 @@ fn fault(service: &Service) -> Option<Found> {
         None => Vec::new(),
     };
     let environment = service.environment();
-    let values = environment.iter().filter_map(|(_, value)| Some((value.clone()?, "environment")));
+    let values = environment.values().filter_map(|value| Some((value.clone()?, "environment")));
     let commands = ["entrypoint", "command"].into_iter().map(|key| (service.list(&[key]).join(" "), key));
     values.chain(commands).find_map(|(value, key)| {
         let name = value.split(FOLDER).skip(1).find_map(|rest| {
