@@ -92,7 +92,8 @@ fn inserted(lines: &[&str], at: usize, line: &str) -> Option<Found> {
                  of the value \
                  is on the line of the key, and Helm reports a YAML parse error"
             );
-            Some(Found::error(at + 1, message, format!("Use `nindent {count}`")))
+            // Where the value is empty and a block around it leaves the key out, nothing fails.
+            Some(Found::warning(at + 1, message, format!("Use `nindent {count}`")))
         }
         "indent" if !eats && column > 0 && count > 0 => {
             let message = format!(

@@ -70,6 +70,10 @@ const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 
 fn judge(file: &Manifest) -> Vec<Found> {
     let all: Vec<&Document> = file.documents.iter().chain(&file.others).collect();
+    // A folder of examples has many queues, and jobs that are not meant for the same one.
+    if all.iter().filter(|one| one.is("ClusterQueue")).count() > 1 {
+        return Vec::new();
+    }
     let queues = file.documents.iter().filter(|one| one.is("ClusterQueue"));
     queues.flat_map(|queue| of_queue(queue, &all)).collect()
 }
@@ -98,7 +102,9 @@ fn of_queue(queue: &Document, all: &[&Document]) -> Vec<Found> {
         if !own {
             continue;
         }
-        for resource in requested(job) {
+        // Kueue's configuration may leave out or rename other resources.
+        let usual = ["cpu", "memory", "nvidia.com/gpu", "amd.com/gpu"];
+        for resource in requested(job).into_iter().filter(|one| usual.contains(&one.as_str())) {
             if covered.contains(&resource) || !named.insert((job.name.clone(), resource.clone())) {
                 continue;
             }

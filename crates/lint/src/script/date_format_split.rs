@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named("run.sh", "date '+%F %T'\ndate +'%F %T'\ndate \"+%F %T\"\necho $(date +%F) %done\n"),
+        named("run.sh", "D=$(date -u +%a,\\ %d\\ %b)\n"),
         named("run.sh", "date +%F_%T\n# date +%F %T\nprintf '+%s %s' date\ncat <<E\ndate +%F %T\nE\n"),
     ],
 };
@@ -48,9 +49,9 @@ fn split_format(line: &str) -> Option<String> {
         let rest = &line[at + name.len()..];
         let rest = rest.split([')', '`', ';', '|', '&', '>']).next().unwrap_or_default();
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let two = words
-            .windows(2)
-            .find(|two| two[0].starts_with("+%") && two[1].starts_with('%') && !two[0].contains(['\'', '"']));
+        let two = words.windows(2).find(|two| {
+            two[0].starts_with("+%") && two[1].starts_with('%') && !two[0].contains(['\'', '"', '\\'])
+        });
         if let Some(two) = two {
             return Some(two[..2].join(" ").trim_end_matches(['"', '\'']).to_owned());
         }

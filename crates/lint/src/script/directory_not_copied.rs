@@ -21,6 +21,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "gsutil -m cp gs://b/model/ .\n"),
     ],
     silent: &[
+        named("up.sh", "aws s3 cp a.json s3://b/src/ --output json\n"),
         named(
             "run.sh",
             "cp -r a/ b\ncp -a a/ b\ncp -Rp a/ b\ncp --recursive a/ b\nscp -rq a/ h:b\ncp a b/\n",
@@ -66,7 +67,12 @@ fn fault(command: &Command, made: &BTreeSet<&str>) -> Option<Found> {
             (arguments(&texts[1..]), answer, "-r")
         }
         "aws" if texts.get(1..3) == Some(&["s3", "cp"]) => {
-            (arguments(&texts[3..]), "the object does not exist", "--recursive")
+            // More than two: an option of aws with a value that is not known here.
+            let paths = arguments(&texts[3..]);
+            if paths.len() != 2 {
+                return None;
+            }
+            (paths, "the object does not exist", "--recursive")
         }
         "gsutil" => {
             let at = texts.iter().position(|text| *text == "cp")?;
@@ -98,6 +104,8 @@ fn arguments<'t>(texts: &[&'t str]) -> Vec<&'t str> {
         "-c",
         "--profile",
         "--region",
+        "--output",
+        "--query",
         "--endpoint-url",
         "--exclude",
         "--include",

@@ -1,5 +1,6 @@
 //! A trap of a shell that replaces itself with a program.
 
+use crate::read::dockerfile::command::Command;
 use crate::read::script::{Script, functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -28,6 +29,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("run.sh", "if [ \"$1\" = setup ]; then\n  trap cleanup EXIT\nfi\nexec \"$@\"\n"),
         named("run.sh", "trap '' HUP\nexec python train.py\n"),
+        named("run.sh", "trap 'echo line $LINENO' ERR\nexec python train.py\n"),
         // A here-document without a command is on no line.
         named("run.sh", "trap cleanup EXIT\n<<E\na\nE\nexec 3>&1\n"),
         named("run.sh", "trap cleanup EXIT\nif [ -n \"$X\" ]; then\n  exec python t.py\nfi\npython b.py\n"),
@@ -39,7 +41,7 @@ fn judge(script: &Script) -> Vec<Found> {
     let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
     let lines: Vec<&str> = script.text.lines().collect();
     let traps = script.commands.iter().filter(|one| {
-        one.program() == "trap" && one.words.len() > 2 && one.certain && !in_function(one.line)
+        one.program() == "trap" && !signals(one).is_empty() && one.certain && !in_function(one.line)
     });
     // `trap - EXIT` and `trap '' HUP` run nothing.
     let set: Vec<_> = traps.filter(|one| !matches!(one.words[1].text.as_str(), "-" | "")).collect();
@@ -54,14 +56,19 @@ fn judge(script: &Script) -> Vec<Found> {
         one.line > trap.line && one.certain && runs && !one.words.is_empty() && !in_function(one.line)
     });
     let Some(command) = replaces.filter(|_| !reset) else { return Vec::new() };
-    let signals: Vec<&str> = trap.words[2..].iter().map(|word| word.text.as_str()).collect();
     let message = format!(
         "exec replaces the shell, and with it the trap for {} (line {}): what it does at the end never runs",
-        signals.join(", "),
+        signals(trap).join(", "),
         trap.line
     );
     let fix = "Start the program without `exec`; for signals, in the background, and wait for it";
     vec![Found::warning(command.line, message, fix)]
+}
+
+/// The signals of a trap, without those that end with the shell's own commands.
+fn signals(trap: &Command) -> Vec<&str> {
+    let words = trap.words.iter().skip(2).map(|word| word.text.as_str());
+    words.filter(|signal| !matches!(*signal, "ERR" | "DEBUG" | "RETURN")).collect()
 }
 
 /// `3< file`, `2>&1`: a redirection of the shell itself.

@@ -52,7 +52,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(program: &Program) -> Vec<Found> {
     // Options may come with each call, and a variable of Ray keeps all GPUs visible.
-    let others = ["NOSET_CUDA_VISIBLE_DEVICES", "ACCEL_ENV_VAR_OVERRIDE", ".options(", "ray_actor_options"];
+    let others =
+        ["NOSET_CUDA_VISIBLE_DEVICES", "ACCEL_ENV_VAR_OVERRIDE", ".options(", "ray_actor_options", "Pool("];
     if !program.text.contains("ray.remote") || others.iter().any(|word| program.text.contains(word)) {
         return Vec::new();
     }
