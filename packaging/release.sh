@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD dist=$PWD/dist work=$PWD/target/packaging
 profile=${PROFILE:-release}
 # What each file of a release may have, in bytes.
-SIZE_MAX=12000000
+SIZE_MAX=$((12 << 20))
 # The newest glibc whose symbols the programs may use.
 GLIBC_MAX=2.17
 CARGO_AUDITABLE=0.7.5

@@ -75,7 +75,11 @@ fn judge(file: &Manifest) -> Vec<Found> {
         return Vec::new();
     }
     let queues = file.documents.iter().filter(|one| one.is("ClusterQueue"));
-    queues.flat_map(|queue| of_queue(queue, &all)).collect()
+    // Next to jobs of its own file, a queue is not meant for those of others.
+    let labeled = |one: &&&Document| scalar(&one.value, &["metadata", "labels", QUEUE]).is_some();
+    let own: Vec<&Document> = file.documents.iter().collect();
+    let judged = if own.iter().any(|one| labeled(&one)) { &own } else { &all };
+    queues.flat_map(|queue| of_queue(queue, judged)).collect()
 }
 
 fn of_queue(queue: &Document, all: &[&Document]) -> Vec<Found> {
