@@ -80,7 +80,8 @@ pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
         explanation.sources(constraint.sources.iter().copied());
         return Some(explanation);
     }
-    if let Some(variable) = universe.catalog.variable(&text.to_ascii_uppercase()) {
+    let variable = universe.catalog.variable(text);
+    if let Some(variable) = variable.or_else(|| universe.catalog.variable(&text.to_ascii_uppercase())) {
         return Some(variable::explain(variable));
     }
     if image::is_reference(text) {

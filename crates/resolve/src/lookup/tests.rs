@@ -63,7 +63,7 @@ fn explains_environment_variables() {
     for row in universe().catalog.variables().all() {
         let explanation = explain(&row.name);
         assert_eq!(explanation.title, row.name);
-        assert!(!explanation.sources.is_empty() && !explanation.summary.contains(".."), "{explanation:?}");
+        assert!(!explanation.sources.is_empty() && !explanation.summary.is_empty(), "{explanation:?}");
     }
 }
 
