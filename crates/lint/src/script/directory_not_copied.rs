@@ -67,12 +67,7 @@ fn fault(command: &Command, made: &BTreeSet<&str>) -> Option<Found> {
             (arguments(&texts[1..]), answer, "-r")
         }
         "aws" if texts.get(1..3) == Some(&["s3", "cp"]) => {
-            // More than two: an option of aws with a value that is not known here.
-            let paths = arguments(&texts[3..]);
-            if paths.len() != 2 {
-                return None;
-            }
-            (paths, "the object does not exist", "--recursive")
+            (paths_of_aws(&texts[3..])?, "the object does not exist", "--recursive")
         }
         "gsutil" => {
             let at = texts.iter().position(|text| *text == "cp")?;
@@ -90,6 +85,11 @@ fn fault(command: &Command, made: &BTreeSet<&str>) -> Option<Found> {
     let message = format!("{folder} is a folder, and {} has no {option}: `{answer}`", command.program());
     let fix = format!("Add {option}");
     (!given && !options).then(|| Found::error(command.line, message, fix))
+}
+
+/// Source and target of `aws s3 cp`; more words are the value of an option that is not known here.
+fn paths_of_aws<'t>(texts: &[&'t str]) -> Option<Vec<&'t str>> {
+    Some(arguments(texts)).filter(|paths| paths.len() == 2)
 }
 
 /// The words that are no options.
