@@ -3,7 +3,7 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::python::Kind;
-use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
 
 /// A virtual environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,22 +14,9 @@ pub(crate) struct UvEnvironment {
     pub managed_in: Option<String>,
 }
 
-/// A stage and those that it goes on from, the first of them first.
-pub(crate) fn chain<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Vec<&'f Stage> {
-    let mut found = vec![stage];
-    let mut from = &stage.from;
-    while let From::Stage(index) = from {
-        let Some(next) = file.stages.get(*index) else { break };
-        found.push(next);
-        from = &next.from;
-    }
-    found.reverse();
-    found
-}
-
 /// The environments that uv makes in a stage and those that it goes on from.
 pub(crate) fn environments(file: &Dockerfile, stage: &Stage) -> Vec<UvEnvironment> {
-    let runs: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
+    let runs: Vec<&Run> = file.lineage(stage).into_iter().rev().flat_map(|stage| &stage.runs).collect();
     let (mut found, mut installed): (Vec<UvEnvironment>, Option<String>) = (Vec::new(), None);
     for run in runs.into_iter().filter(|run| run.command.program() == "uv" && run.command.certain) {
         let command = &run.command;

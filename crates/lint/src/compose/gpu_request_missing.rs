@@ -1,7 +1,6 @@
 //! A service that needs GPUs and asks for none.
 
 use std::cell::LazyCell;
-use std::ops::Deref;
 
 use serde_yaml::Value;
 
@@ -69,13 +68,17 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Compose) -> Vec<Found> {
     let needs = |service: &&Service| service.gpus().is_none() && !service.extends_elsewhere;
-    let unmerged = LazyCell::new(|| serde_yaml::from_str::<Value>(&file.text).unwrap_or_default());
+    // As it is written, before `<<` is followed.
+    let written = LazyCell::new(|| {
+        let merges = !file.run && file.text.contains("<<") && file.broken.is_none();
+        merges.then(|| serde_yaml::from_str::<Value>(&file.text).ok()).flatten()
+    });
     file.services
         .iter()
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus(file.catalog)?;
-            let lost = is_lost(&unmerged, file, service);
+            let lost = written.as_ref().is_some_and(|root| is_lost(root, service));
             let message = match lost {
                 true => format!(
                     "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor \
@@ -110,11 +113,8 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 /// Whether the anchor that a service merges requests GPUs in a `deploy` that its own one replaces.
-fn is_lost(unmerged: &impl Deref<Target = Value>, file: &Compose, service: &Service) -> bool {
-    if file.run || !file.text.contains("<<") || file.broken.is_some() {
-        return false;
-    }
-    let Some(raw) = below(unmerged, &["services", &service.name]) else { return false };
+fn is_lost(root: &Value, service: &Service) -> bool {
+    let Some(raw) = below(root, &["services", &service.name]) else { return false };
     let devices = ["deploy", "resources", "reservations", "devices"];
     below(raw, &["deploy"]).is_some() && base(raw).is_some_and(|base| below(&base, &devices).is_some())
 }

@@ -112,7 +112,7 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
     if !plain || system {
         return None;
     }
-    let chain = chain(file, made);
+    let chain = file.lineage(made);
     let outputs: BTreeSet<String> =
         chain.iter().flat_map(|stage| stage.runs.iter().flat_map(outputs)).collect();
     let base = path.rsplit('/').next()?;
@@ -152,7 +152,7 @@ fn wheels(file: &Dockerfile, made: &Stage, one: &Instruction, directory: &str) -
     if !plain || system || directory.len() < 2 {
         return None;
     }
-    let chain = chain(file, made);
+    let chain = file.lineage(made);
     let runs = || chain.iter().flat_map(|stage| &stage.runs);
     // A program that is not known may write anywhere.
     let unknown = runs().any(|run| writes_unknown(run, directory));
@@ -307,18 +307,6 @@ fn mentions(one: &Instruction, path: &str, workdir: Option<&str>) -> bool {
     let above = |whole: &String| whole == path || whole == "/" || is_below(path, whole);
     let hidden = target.contains('$') || whole.is_none_or(|whole| above(&whole));
     names(&one.text.text) || one.heredocs.iter().any(|body| names(&body.text.text)) || places && hidden
-}
-
-/// A stage with those that it goes on from, the first one last.
-fn chain<'f>(file: &'f Dockerfile, made: &'f Stage) -> Vec<&'f Stage> {
-    let mut chain = vec![made];
-    while let Some(From::Stage(index)) = chain.last().map(|stage| stage.from.clone()) {
-        match file.stages.get(index) {
-            Some(stage) if chain.len() <= file.stages.len() => chain.push(stage),
-            _ => break,
-        }
-    }
-    chain
 }
 
 /// The directories that a command makes.

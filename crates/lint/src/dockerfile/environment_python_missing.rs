@@ -6,7 +6,7 @@ use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use crate::uv_environments::{UvEnvironment, chain, environments};
+use crate::uv_environments::{UvEnvironment, environments};
 
 pub(crate) const RULE: Rule = Rule {
     id: "environment-python-missing",
@@ -153,7 +153,7 @@ fn without_managed_python(
     (source, target): (&str, &str),
 ) -> Option<(String, String)> {
     let directory = environment.managed_in.as_deref()?;
-    let stages = chain(file, stage);
+    let stages = file.lineage(stage);
     let goes_on = stages.iter().any(|one| std::ptr::eq(*one, made));
     // The Python is below the copied directory, or uv runs again.
     let again = stages.iter().any(|one| one.runs.iter().any(|run| run.command.program() == "uv"));

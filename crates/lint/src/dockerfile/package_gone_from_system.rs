@@ -1,6 +1,6 @@
 //! A package that the distribution of the base image does not have.
 
-use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
+use crate::read::dockerfile::{Dockerfile, Run, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -122,16 +122,9 @@ fn of_run(file: &Dockerfile, stage: &Stage, run: &Run) -> Vec<Found> {
 
 /// Whether a stage begins with the bare system, to whose repositories nothing is added.
 fn is_plain(file: &Dockerfile, stage: &Stage) -> bool {
-    let mut first = stage;
-    let mut all = vec![stage];
-    while let From::Stage(index) = first.from {
-        let Some(before) = file.stages.get(index) else { return false };
-        first = before;
-        all.push(before);
-    }
-    let From::Image(image) = &first.from else { return false };
+    let Some(image) = file.base(stage) else { return false };
     let bare = ["ubuntu:", "debian:", "python:"].iter().any(|start| image.text.starts_with(start));
-    let added = all.iter().flat_map(|one| &one.instructions).any(|one| {
+    let added = file.lineage(stage).into_iter().flat_map(|one| &one.instructions).any(|one| {
         let text = one.text.text.as_str();
         let copies = matches!(one.keyword.as_str(), "COPY" | "ADD")
             && (text.contains("/etc/") || text.contains(" / "));

@@ -1,8 +1,7 @@
 //! The package manager of another distribution than the image's.
 
-use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use crate::uv_environments::chain;
 
 pub(crate) const RULE: Rule = Rule {
     id: "package-manager-missing",
@@ -70,7 +69,7 @@ impl Family {
 
 /// The family of the image that a stage begins with, its name, and whether it is certain.
 pub(crate) fn family<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Option<(Family, &'f str, bool)> {
-    let From::Image(image) = &chain(file, stage).first()?.from else { return None };
+    let image = file.base(stage)?;
     let name = image.text.as_str();
     let family = of_image(name).filter(|_| image.known)?;
     Some((family, name, !image.default))
@@ -129,7 +128,7 @@ fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     })?;
     let program = run.command.program();
     // Some distributions have packages of the others' managers.
-    let all: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
+    let all: Vec<&Run> = file.lineage(stage).into_iter().rev().flat_map(|stage| &stage.runs).collect();
     let before = all.iter().take_while(|one| !std::ptr::eq(**one, run));
     let mut before = before.filter(|one| !std::ptr::eq(**one, run));
     let installed = before.any(|one| {

@@ -3,7 +3,6 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use crate::uv_environments::chain;
 
 pub(crate) const RULE: Rule = Rule {
     id: "poetry-option-removed",
@@ -74,7 +73,7 @@ fn fault(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     if !stage.runs.iter().any(|run| run.command.program() == "poetry") {
         return None;
     }
-    let runs: Vec<&Run> = chain(file, stage).into_iter().flat_map(|stage| &stage.runs).collect();
+    let runs: Vec<&Run> = file.lineage(stage).into_iter().rev().flat_map(|stage| &stage.runs).collect();
     let plugin =
         |name: &str| runs.iter().any(|run| run.command.words.iter().any(|word| word.text.contains(name)));
     let mut release = Release::Other;

@@ -4,7 +4,7 @@ use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::python::{Kind, is_series};
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::state::State;
-use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
+use crate::read::dockerfile::{Dockerfile, Run, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -144,7 +144,7 @@ const WITHOUT_PIP: &[&str] = &[
 ];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let mut found: Vec<Found> = (0..file.stages.len()).filter_map(|index| in_stage(file, index)).collect();
+    let mut found: Vec<Found> = file.stages.iter().filter_map(|stage| in_stage(file, stage)).collect();
     if found.is_empty() {
         found.extend(in_start(file));
     }
@@ -152,9 +152,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// The first use in a stage of a program that is not there.
-fn in_stage(file: &Dockerfile, index: usize) -> Option<Found> {
-    let (base, earlier) = history(file, index)?;
-    let stage = &file.stages[index];
+fn in_stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
+    let (base, earlier) = history(file, stage)?;
     stage.runs.iter().enumerate().find_map(|(at, run)| {
         let missing = missing(&run.command, &run.state, &earlier, &stage.runs[..at])?;
         let certain = run.command.certain;
@@ -164,9 +163,8 @@ fn in_stage(file: &Dockerfile, index: usize) -> Option<Found> {
 
 /// What the container starts with.
 fn in_start(file: &Dockerfile) -> Option<Found> {
-    let last = file.stages.len().checked_sub(1)?;
-    let (base, earlier) = history(file, last)?;
-    let stage = &file.stages[last];
+    let stage = file.stages.last()?;
+    let (base, earlier) = history(file, stage)?;
     started(file).iter().find_map(|command| {
         let missing = missing(command, &stage.end, &earlier, &stage.runs)?;
         Some(found(command.line, missing, base, &stage.end, "the container does not start"))
@@ -203,24 +201,12 @@ fn found(line: usize, missing: Missing, base: &str, state: &State, effect: &str)
 }
 
 /// The base image of a stage, where it certainly has no Python, and the commands of the stages before it.
-fn history(file: &Dockerfile, index: usize) -> Option<(&str, Vec<&Run>)> {
-    let mut earlier = Vec::new();
-    let mut stage: &Stage = file.stages.get(index)?;
-    loop {
-        match &stage.from {
-            From::Stage(parent) => {
-                stage = file.stages.get(*parent)?;
-                earlier.extend(&stage.runs);
-            }
-            From::Image(image) => {
-                let bare =
-                    ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|name| image.text.starts_with(name));
-                // Another image is often given to the build where the default is an argument.
-                return (bare && image.known && !image.default).then_some((image.text.as_str(), earlier));
-            }
-            From::Scratch => return None,
-        }
-    }
+fn history<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Option<(&'f str, Vec<&'f Run>)> {
+    let image = file.base(stage)?;
+    let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|name| image.text.starts_with(name));
+    let earlier = file.lineage(stage).into_iter().skip(1).flat_map(|one| &one.runs);
+    // Another image is often given to the build where the default is an argument.
+    (bare && image.known && !image.default).then(|| (image.text.as_str(), earlier.collect()))
 }
 
 /// The program of a command that is certainly not there.

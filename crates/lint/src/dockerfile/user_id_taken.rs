@@ -1,7 +1,7 @@
 //! A user with the id that the base image has given away.
 
 use crate::read::dockerfile::command::Command;
-use crate::read::dockerfile::{Dockerfile, From, Stage};
+use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -44,13 +44,9 @@ fn has_user(stage: &Stage) -> bool {
 }
 
 fn of_stage(file: &Dockerfile, stage: &Stage) -> Vec<Found> {
-    let mut parent = &stage.from;
-    while let From::Stage(index) = parent {
-        let Some(before) = file.stages.get(*index) else { return Vec::new() };
-        if before.runs.iter().any(|run| changes_users(&run.command)) {
-            return Vec::new();
-        }
-        parent = &before.from;
+    let before = file.lineage(stage).into_iter().skip(1);
+    if before.flat_map(|one| &one.runs).any(|run| changes_users(&run.command)) {
+        return Vec::new();
     }
     let mut found: Vec<Found> = Vec::new();
     for run in &stage.runs {

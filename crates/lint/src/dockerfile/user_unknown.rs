@@ -1,7 +1,7 @@
 //! A user that the image does not have.
 
 use crate::read::dockerfile::instructions::Instruction;
-use crate::read::dockerfile::{Dockerfile, From, Stage};
+use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -39,10 +39,9 @@ const USERS: &[&str] = &[
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
-    for index in 0..file.stages.len() {
-        let chain = chain(file, index);
-        let Some(base) = base(&chain).filter(|_| !file.stages[index].end.opaque) else { continue };
-        let stage = &file.stages[index];
+    for stage in &file.stages {
+        let chain = file.lineage(stage);
+        let Some(base) = base(file, stage).filter(|_| !stage.end.opaque) else { continue };
         let mut named = Vec::new();
         for (at, one) in stage.instructions.iter().enumerate() {
             let text = match one.keyword.as_str() {
@@ -79,22 +78,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-/// A stage and those that it goes on from.
-fn chain(file: &Dockerfile, index: usize) -> Vec<&Stage> {
-    let (mut found, mut next) = (Vec::new(), Some(index));
-    while let Some(stage) = next.and_then(|index| file.stages.get(index)) {
-        found.push(stage);
-        next = match stage.from {
-            From::Stage(index) => Some(index),
-            From::Image(_) | From::Scratch => None,
-        };
-    }
-    found
-}
-
 /// The base image, where its users are known.
-fn base<'f>(chain: &[&'f Stage]) -> Option<&'f str> {
-    let From::Image(image) = &chain.last()?.from else { return None };
+fn base<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Option<&'f str> {
+    let image = file.base(stage)?;
     let known = ["python:", "debian:", "ubuntu:", "nvidia/cuda:", "pytorch/pytorch:"];
     let alpine = image.text.contains("alpine") || image.text.contains("ubi") || image.text.contains("rocky");
     (image.known && !alpine && known.iter().any(|start| image.text.starts_with(start)))

@@ -1,7 +1,7 @@
 //! `python3 -m venv` without the package of the distribution that it needs.
 
 use crate::read::dockerfile::python::Kind;
-use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
+use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -54,13 +54,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn of_stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
-    let mut stages = vec![stage];
-    let mut first = stage;
-    while let From::Stage(index) = first.from {
-        first = file.stages.get(index)?;
-        stages.push(first);
-    }
-    let From::Image(image) = &first.from else { return None };
+    let image = file.base(stage)?;
     let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|start| image.text.starts_with(start));
     if !bare || !image.known {
         return None;
@@ -73,8 +67,9 @@ fn of_stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     let system = making.state.pythons.default.kind == Kind::System && !making.state.opaque;
     let debian =
         making.state.system.is_some_and(|one| one.id.starts_with("ubuntu") || one.id.starts_with("debian"));
-    let packages: Vec<_> = stages
-        .iter()
+    let packages: Vec<_> = file
+        .lineage(stage)
+        .into_iter()
         .flat_map(|stage| &stage.runs)
         .flat_map(|run| apt::packages(run.state.catalog, &run.command))
         .collect();

@@ -1,6 +1,6 @@
 //! Packages without wheels for musl on Alpine.
 
-use crate::read::dockerfile::{Dockerfile, From};
+use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -58,14 +58,7 @@ const GLIBC: &[&str] = &[
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for (stage, _, install) in file.installs() {
-        let mut from = &stage.from;
-        while let From::Stage(index) = from {
-            match file.stages.get(*index) {
-                Some(below) => from = &below.from,
-                None => break,
-            }
-        }
-        let From::Image(image) = from else { continue };
+        let Some(image) = file.base(stage) else { continue };
         let base = image.text.rsplit('/').next().unwrap_or_default();
         let alpine = base.starts_with("alpine:")
             || base == "alpine"

@@ -55,6 +55,12 @@ pub(crate) struct ShellFunction {
     pub lines: RangeInclusive<usize>,
 }
 
+/// Whether a line of a script is inside of a function.
+pub(crate) fn in_functions(text: &str) -> impl Fn(usize) -> bool + use<> {
+    let functions = functions(text);
+    move |line| functions.iter().any(|one| one.lines.contains(&line))
+}
+
 /// The functions that a script defines with braces: `name() { … }`, `function name { … }`.
 pub(crate) fn functions(text: &str) -> Vec<ShellFunction> {
     let mask = masked(text);

@@ -1,4 +1,4 @@
-//! A folder that is copied without the option for folders.
+//! A directory that is copied without the option for directories.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "directory-not-copied",
     severity: Severity::Error,
-    summary: "folders are copied with the option for folders",
+    summary: "directories are copied recursively",
     explain: include_str!("directory_not_copied.md"),
     judge: Judge::Script(judge),
     fires: &[
@@ -82,7 +82,7 @@ fn fault(command: &Command, made: &BTreeSet<&str>) -> Option<Found> {
         let named = path.len() > 1 && path.ends_with('/') && !path.contains('*');
         named || made.contains(path.trim_end_matches('/'))
     })?;
-    let message = format!("{folder} is a folder, and {} has no {option}: `{answer}`", command.program());
+    let message = format!("{folder} is a directory, and {} has no {option}: `{answer}`", command.program());
     let fix = format!("Add {option}");
     (!given && !options).then(|| Found::error(command.line, message, fix))
 }

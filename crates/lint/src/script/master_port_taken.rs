@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::read::dockerfile::command::Command;
-use crate::read::script::{Script, functions};
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -71,8 +71,7 @@ fn judge(script: &Script) -> Vec<Found> {
     if script.text.contains("MASTER_PORT") || script.text.contains("PET_") {
         return Vec::new();
     }
-    let functions = functions(&script.text);
-    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
+    let in_function = in_functions(&script.text);
     let mut running: BTreeMap<String, usize> = BTreeMap::new();
     for command in &script.commands {
         if command.program() == "wait" {

@@ -1,13 +1,13 @@
-//! A store that is made like a folder which is new and empty.
+//! A destination that is mirrored from a new and empty directory.
 
 use crate::read::dockerfile::command::Command;
-use crate::read::script::{Script, functions};
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "mirrored-from-empty",
     severity: Severity::Error,
-    summary: "no store is mirrored from a folder that the script has only just made",
+    summary: "nothing is mirrored with deletion from a directory that the script has just created",
     explain: include_str!("mirrored_from_empty.md"),
     judge: Judge::Script(judge),
     fires: &[
@@ -33,13 +33,12 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Commands that put nothing into a folder.
+/// Commands that put nothing into a directory.
 const HARMLESS: &[&str] =
     &["mkdir", "echo", "printf", "export", "trap", "chmod", "df", "ls", "date", "set", "sleep", "pwd", "cd"];
 
 fn judge(script: &Script) -> Vec<Found> {
-    let functions = functions(&script.text);
-    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
+    let in_function = in_functions(&script.text);
     let commands: Vec<&Command> = script.commands.iter().filter(|one| !in_function(one.line)).collect();
     let mut found = Vec::new();
     for (at, command) in commands.iter().enumerate() {
@@ -52,7 +51,7 @@ fn judge(script: &Script) -> Vec<Found> {
             let own = one.words.is_empty() && one.sets.iter().all(|(_, word)| !word.text.contains("$("));
             own || HARMLESS.contains(&one.program())
         });
-        // A relative folder may be filled by whatever runs in the working directory.
+        // A relative path may be filled by whatever runs in the working directory.
         let entered = between.iter().any(|one| one.program() == "cd" && one.word(1) == folder);
         if !harmless || entered {
             continue;
@@ -61,7 +60,11 @@ fn judge(script: &Script) -> Vec<Found> {
             "{folder} is new and empty here (line {}): {program} removes everything from the destination",
             commands[made].line
         );
-        found.push(Found::error(command.line, message, "Exchange source and destination, or fill it first"));
+        found.push(Found::error(
+            command.line,
+            message,
+            "Swap source and destination, or fill the directory first",
+        ));
     }
     found
 }
@@ -88,7 +91,7 @@ fn mirrored(command: &Command) -> Option<(&str, &'static str)> {
     }
 }
 
-/// Whether a command makes a folder that is empty. `mkdir -p` takes one that is there as it is.
+/// Whether a command creates an empty directory. `mkdir -p` leaves an existing one as it is.
 fn makes(before: &[&Command], command: &Command, folder: &str) -> bool {
     let name = folder.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let name = name.or_else(|| folder.strip_prefix('$'));

@@ -1,11 +1,12 @@
 //! `rm -rf` of a path that depends on what may have failed, or on a variable that may be empty.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::pipe_status_lost::ends_at_failure;
 use crate::read::assigned;
 use crate::read::dockerfile::command::Command;
-use crate::read::script::Script;
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -138,6 +139,7 @@ fn of_variable(script: &Script) -> Vec<Found> {
     }
     let sets = assigned::of_script(script);
     let asked = asked(script);
+    let in_function = LazyCell::new(|| in_functions(&script.text));
     let mut found = Vec::new();
     for command in script.commands.iter().filter(|one| one.program() == "rm" && recursive(one)) {
         for word in command.words.iter().skip(1).filter(|word| !word.known) {
@@ -163,7 +165,7 @@ fn of_variable(script: &Script) -> Vec<Found> {
                 || asked.contains(name)
                 || asked.contains(source)
                 || given && positions
-                || in_function(script, command.line) && given;
+                || given && (*in_function)(command.line);
             if safe {
                 continue;
             }
@@ -177,10 +179,6 @@ fn of_variable(script: &Script) -> Vec<Found> {
         }
     }
     found
-}
-
-fn in_function(script: &Script, line: usize) -> bool {
-    crate::read::script::functions(&script.text).iter().any(|one| one.lines.contains(&line))
 }
 
 fn is_position(name: &str) -> bool {

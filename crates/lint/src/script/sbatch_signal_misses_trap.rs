@@ -3,7 +3,7 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
-use crate::read::script::{Script, functions};
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -103,8 +103,7 @@ fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option
     if script.commands.iter().any(|one| one.program() == "wait") {
         return None;
     }
-    let functions = functions(&script.text);
-    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
+    let in_function = in_functions(&script.text);
     let short = ["hostname", "nvidia-smi", "mkdir", "cp", "rsync", "echo", "date", "env", "ls", "touch"];
     let lines: Vec<&str> = script.text.lines().collect();
     let replaces = |one: &Command| {

@@ -1,7 +1,7 @@
 //! A trap of a shell that replaces itself with a program.
 
 use crate::read::dockerfile::command::Command;
-use crate::read::script::{Script, functions};
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -37,8 +37,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let functions = functions(&script.text);
-    let in_function = |line: usize| functions.iter().any(|one| one.lines.contains(&line));
+    let in_function = in_functions(&script.text);
     let lines: Vec<&str> = script.text.lines().collect();
     let traps = script.commands.iter().filter(|one| {
         one.program() == "trap" && !signals(one).is_empty() && one.certain && !in_function(one.line)

@@ -140,16 +140,27 @@ impl Dockerfile {
 
     /// The stages whose layers are in the image that is built: the last one, and those that it goes on from.
     pub(crate) fn shipped(&self) -> Vec<&Stage> {
-        let mut shipped = Vec::new();
-        let mut next = self.stages.len().checked_sub(1);
-        while let Some(stage) = next.and_then(|index| self.stages.get(index)) {
-            shipped.push(stage);
-            next = match stage.from {
-                From::Stage(index) => Some(index),
-                From::Image(_) | From::Scratch => None,
-            };
+        self.stages.last().map_or_else(Vec::new, |last| self.lineage(last))
+    }
+
+    /// A stage and those that it goes on from, the one that begins with an image last.
+    pub(crate) fn lineage<'f>(&'f self, stage: &'f Stage) -> Vec<&'f Stage> {
+        let mut found = vec![stage];
+        let mut from = &stage.from;
+        while let From::Stage(index) = from {
+            let Some(next) = self.stages.get(*index) else { break };
+            found.push(next);
+            from = &next.from;
         }
-        shipped
+        found
+    }
+
+    /// The image that a stage and those before it begin with; `None` for `scratch`.
+    pub(crate) fn base<'f>(&'f self, stage: &'f Stage) -> Option<&'f Expanded> {
+        match &self.lineage(stage).last()?.from {
+            From::Image(image) => Some(image),
+            From::Stage(_) | From::Scratch => None,
+        }
     }
 
     /// Every command of every stage, with its stage.
