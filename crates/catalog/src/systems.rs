@@ -14,6 +14,7 @@ use crate::Sources;
 pub struct System {
     /// As image tags write it: `ubuntu22.04`, `debian12`, `rockylinux9`, `ubi9`.
     pub id: String,
+    pub family: Family,
     /// `Ubuntu 22.04`.
     pub name: String,
     /// `jammy`.
@@ -44,6 +45,23 @@ pub struct System {
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
+}
+
+/// Systems whose packages have the same names and come the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    Ubuntu,
+    Debian,
+    /// Rocky Linux and Red Hat's universal base images too.
+    Rhel,
+}
+
+impl Family {
+    /// Whether packages come through apt; if not, through dnf.
+    pub fn has_apt(self) -> bool {
+        self != Family::Rhel
+    }
 }
 
 /// Where a system gets a Python from; what is not known is `None`.

@@ -41,6 +41,7 @@ mod one_word;
 mod outputs;
 mod packages;
 mod pod_names;
+mod programs;
 mod ray;
 mod read;
 pub mod recognize;

@@ -1,36 +1,25 @@
 //! A whole command in a single item of a list.
 
-/// Programs that people start, so that the rest of the word is certainly their arguments.
-pub(crate) const PROGRAMS: &[&str] = &[
-    "python",
-    "python3",
-    "torchrun",
-    "deepspeed",
-    "accelerate",
-    "bash",
-    "sh",
-    "mpirun",
-    "vllm",
-    "uvicorn",
-    "gunicorn",
-    "jupyter",
-    "node",
-    "npm",
-    "nvidia-smi",
-    "sleep",
-    "tail",
-    "ray",
-    "pip",
-    "uv",
-    "streamlit",
-    "celery",
-];
+use crate::programs;
+
+/// Programs that people start, besides those that many rules know.
+const PROGRAMS: &[&str] =
+    &["jupyter", "node", "npm", "nvidia-smi", "sleep", "tail", "ray", "pip", "uv", "streamlit", "celery"];
+
+/// Whether the rest of the word is certainly the arguments of a program that people start.
+pub(crate) fn is_program(word: &str) -> bool {
+    programs::is_python(word)
+        || programs::is_launcher(word)
+        || programs::is_server(word)
+        || programs::is_shell(word)
+        || PROGRAMS.contains(&word)
+}
 
 /// The program of a word that holds a whole command.
 pub(crate) fn program_of(word: &str) -> Option<&str> {
     let (first, rest) = word.trim().split_once(char::is_whitespace)?;
     let base = first.rsplit('/').next().unwrap_or(first);
-    (PROGRAMS.contains(&base) && !rest.trim().is_empty()).then_some(base)
+    (is_program(base) && !rest.trim().is_empty()).then_some(base)
 }
 
 /// Whether a word is an option with its value behind a blank: `--port 8000`.

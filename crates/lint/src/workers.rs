@@ -67,14 +67,6 @@ pub(crate) fn share_message(share: &str) -> (String, String) {
     (message, fix)
 }
 
-/// Whether a command starts ranks of PyTorch.
-pub(crate) fn launches(command: &str) -> bool {
-    let programs = ["torchrun", "deepspeed", "torch.distributed.run", "torch.distributed.launch"];
-    let words: Vec<&str> = command.split_whitespace().collect();
-    words.iter().any(|word| programs.contains(&word.rsplit('/').next().unwrap_or(word)))
-        || words.windows(2).any(|two| two == ["accelerate", "launch"])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +80,5 @@ mod tests {
         assert_eq!(of("torchrun --nproc_per_node=4 t.py --backend gloo"), None);
         assert_eq!(share_above_one("vllm serve m --gpu_memory_utilization=95").as_deref(), Some("95"));
         assert_eq!(share_above_one("vllm serve m --gpu-memory-utilization 0.95"), None);
-        assert!(launches("/usr/bin/torchrun x") && !launches("python train.py"));
     }
 }

@@ -100,8 +100,7 @@ pub(crate) fn python_from(criteria: &Criteria, choice: &Choice) -> PythonFrom {
     let Some(system) = base.system else { return PythonFrom::Machine };
     let source = criteria.catalog.systems().python_source(&system.id, &python.text);
     if base.provides_python(criteria.catalog, python) {
-        let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
-        return if debian { PythonFrom::Apt } else { PythonFrom::Dnf };
+        return if system.family.has_apt() { PythonFrom::Apt } else { PythonFrom::Dnf };
     }
     match source {
         Some(source) if source.uv == Some(true) => PythonFrom::Uv,

@@ -136,7 +136,7 @@ pub(super) fn libraries(context: &PlanContext) -> Vec<&'static str> {
     let aio = requested_operators(context.catalog, context.request)
         .any(|row| row.libraries.iter().any(|library| library == "libaio"));
     // The name of its library differs between systems; the -dev package depends on it.
-    let dnf = context.base.system.is_some_and(|system| has_dnf(&system.id));
+    let dnf = has_dnf(context);
     let aio = aio.then_some(if dnf { "libaio-devel" } else { "libaio-dev" });
     // Those for the processor are compiled with OpenMP, whose library is not in every base image.
     let openmp =

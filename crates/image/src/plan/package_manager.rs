@@ -3,6 +3,7 @@
 use super::PlanContext;
 use super::python_source::Source;
 use super::step::{Instruction, Step};
+use catalog::systems::Family;
 
 /// Path of the key of the deadsnakes PPA in its stage.
 pub(super) const ARCHIVE_KEY: &str = "/deadsnakes.gpg";
@@ -10,14 +11,9 @@ pub(super) const ARCHIVE_KEY: &str = "/deadsnakes.gpg";
 /// Where the key is mounted in later stages.
 pub(super) const ARCHIVE_KEY_MOUNT: &str = "/run/deadsnakes.gpg";
 
-/// Whether a system's packages come through apt.
-pub(super) fn has_apt(id: &str) -> bool {
-    id.starts_with("ubuntu") || id.starts_with("debian")
-}
-
-/// Whether a system's packages come through dnf.
-pub(super) fn has_dnf(id: &str) -> bool {
-    id.starts_with("rockylinux") || id.starts_with("ubi")
+/// Whether the packages of the image come through dnf.
+pub(super) fn has_dnf(context: &PlanContext) -> bool {
+    context.base.system.is_some_and(|system| !system.family.has_apt())
 }
 
 /// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of
@@ -33,7 +29,7 @@ pub(super) fn preamble(context: &PlanContext, installer: Option<Source>) -> Vec<
     };
     let of_pip =
         [(index, mirrors.pip_index.clone()), (extra, more)].into_iter().filter(|_| installer.is_some());
-    let apt = mirrors.apt.clone().filter(|_| context.base.system.is_none_or(|system| !has_dnf(&system.id)));
+    let apt = mirrors.apt.clone().filter(|_| !has_dnf(context));
     let mut arguments: Vec<Step> = std::iter::once(("APT_MIRROR", apt))
         .chain(of_pip)
         .filter_map(|(name, value)| Some(Step::new(Instruction::Arg(name.into(), Some(value?)))))
@@ -50,7 +46,7 @@ pub(super) fn install(context: &PlanContext, packages: &[&str]) -> Step {
     let mut names = packages.to_vec();
     names.sort_unstable();
     names.dedup();
-    if context.base.system.is_some_and(|system| has_dnf(&system.id)) {
+    if has_dnf(context) {
         return install_by_dnf(context, &names);
     }
     let (options, sources) = mirror(context);
@@ -140,7 +136,7 @@ fn mirror(context: &PlanContext) -> (String, Option<String>) {
         return (String::new(), None);
     };
     let Some(codename) = &system.codename else { return (String::new(), None) };
-    let lines = if system.id.starts_with("debian") {
+    let lines = if system.family == Family::Debian {
         let keys = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]";
         [
             format!("deb {keys} $APT_MIRROR/debian {codename} main"),

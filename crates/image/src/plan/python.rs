@@ -2,7 +2,7 @@
 
 use super::super::request::{ImageRequest, PythonFrom};
 use super::base::Base;
-use super::package_manager::{ARCHIVE_KEY, has_apt, has_dnf, install, preamble};
+use super::package_manager::{ARCHIVE_KEY, install, preamble};
 use super::pip::pip_cache;
 use super::python_source::{Python, Source};
 use super::step::{Instruction, Stage, Step};
@@ -42,7 +42,7 @@ pub(super) fn choose(
         }
     };
     if let Some(system) = base.system {
-        check_dnf(catalog, source, &system.id, &system.name, &stack.python)?;
+        check_dnf(catalog, source, system, &stack.python)?;
         if let Some(from) = request.python_from {
             check_requested_source(catalog, from, source, system, &stack.python)?;
         }
@@ -57,8 +57,7 @@ pub(super) fn choose(
         ));
     }
     let environment = (source != Source::Image).then_some(ENVIRONMENT);
-    let managed = |id: &str| has_apt(id) || has_dnf(id);
-    if environment.is_some() && !base.system.is_some_and(|system| managed(&system.id)) {
+    if environment.is_some() && base.system.is_none() {
         if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
             let message = format!("the Python version of {} is unknown", image.reference());
             return Err(usage_error(message).hint("use an nvidia/cuda image (`base: cuda`)"));
@@ -136,10 +135,10 @@ fn row(context: &PlanContext) -> Option<&'static DnfPython> {
 fn check_dnf(
     catalog: &'static Catalog,
     source: Source,
-    id: &str,
-    name: &str,
+    system: &System,
     python: &str,
 ) -> Result<(), Error> {
+    let System { id, name, family, .. } = system;
     let known = catalog.systems().dnf_pythons(id).any(|row| row.python == python);
     let other = || {
         let rows: Vec<&str> = catalog.systems().dnf_pythons(id).map(|row| row.python.as_str()).collect();
@@ -154,7 +153,7 @@ fn check_dnf(
                 .hint(other()))
         }
         // uv comes through a pip that is new enough for its wheels.
-        Source::Uv if has_dnf(id) && catalog.systems().dnf_pythons(id).next().is_none() => {
+        Source::Uv if !family.has_apt() && catalog.systems().dnf_pythons(id).next().is_none() => {
             Err(usage_error(format!(
                 "Python {python} would come from uv, but envdoc does not know how to install \
                  uv on {name}"

@@ -1,7 +1,7 @@
 //! System packages.
 
 use super::base::NvccNeed;
-use super::package_manager::{has_apt, has_dnf, install, preamble};
+use super::package_manager::{has_dnf, install, preamble};
 use super::python_source::Source;
 use super::step::Step;
 use super::{PlanContext, base, operators, python, usage_error};
@@ -42,7 +42,7 @@ pub(super) fn run_steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
         names.extend(compiler(context));
     }
     names.extend(operators::libraries(context).into_iter().map(str::to_owned));
-    let dnf = context.base.system.is_some_and(|system| has_dnf(&system.id));
+    let dnf = has_dnf(context);
     if dnf && context.request.user.as_deref().is_some_and(|user| user != "root") {
         // useradd.
         names.push("shadow-utils".into());
@@ -53,12 +53,6 @@ pub(super) fn run_steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     }
     if names.is_empty() {
         return Ok(steps);
-    }
-    if !context.base.system.is_none_or(|system| has_apt(&system.id) || has_dnf(&system.id)) {
-        return Err(usage_error(
-            "`apt` packages are supported in Ubuntu, Debian, Rocky Linux and UBI images only",
-        )
-        .hint("set `os` to one of them"));
     }
     let mut step = install(context, &borrowed(&names));
     if compiles && context.base.nvcc {
@@ -79,10 +73,10 @@ fn runtime_compiler(context: &PlanContext) -> Option<&'static str> {
 
 /// A compiler and the headers of Python.
 fn compiler(context: &PlanContext) -> Vec<String> {
-    let compiler = match context.base.system.map(|system| system.id.as_str()) {
-        Some(id) if has_apt(id) => "g++",
-        Some(id) if has_dnf(id) => "gcc-c++",
-        _ => return Vec::new(),
+    let compiler = match context.base.system.map(|system| system.family.has_apt()) {
+        Some(true) => "g++",
+        Some(false) => "gcc-c++",
+        None => return Vec::new(),
     };
     std::iter::once(compiler.to_owned()).chain(python::headers(context)).collect()
 }

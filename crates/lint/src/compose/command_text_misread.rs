@@ -1,8 +1,9 @@
 //! A text under `command` that docker compose splits otherwise than it looks.
 
+use crate::programs;
 use serde_yaml::Value;
 
-use crate::one_word::PROGRAMS;
+use crate::one_word::is_program;
 use crate::read::compose::{Compose, Service, bare};
 use crate::read::quotes::{open_quote, split};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
@@ -119,7 +120,7 @@ fn several(text: &str) -> Option<(String, String)> {
     for (index, line) in text.lines().enumerate().take(LINES_LIMIT) {
         let first = line.split_whitespace().next().unwrap_or_default();
         let base = first.rsplit('/').next().unwrap_or(first);
-        let starts = PROGRAMS.contains(&base) || BUILTINS.contains(&base);
+        let starts = is_program(base) || BUILTINS.contains(&base);
         // The first line of all begins the command, and one in quotes belongs to a script.
         if index > 0 && !before.trim().is_empty() && starts && open_quote(&before).is_none() && ends(&before)
         {
@@ -142,8 +143,10 @@ fn ends(before: &str) -> bool {
     let first = before.split_whitespace().next().unwrap_or_default();
     let base = first.rsplit('/').next().unwrap_or(first);
     // These start no other program that stands behind them.
-    let whole =
-        ["python", "python3", "torchrun", "vllm", "uvicorn"].contains(&base) || BUILTINS.contains(&base);
+    let whole = programs::is_python(base)
+        || programs::is_server(base)
+        || base == "torchrun"
+        || BUILTINS.contains(&base);
     whole && !last.starts_with('-') && !["&&", "||", "|", ";", "\\"].contains(&last)
 }
 

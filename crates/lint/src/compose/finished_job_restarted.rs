@@ -1,5 +1,6 @@
 //! A training job that starts again when it has finished.
 
+use crate::programs;
 use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -41,8 +42,6 @@ fn fault(service: &Service) -> Option<Found> {
     let command = service.command();
     let words: Vec<&str> =
         command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word)).collect();
-    let launches = words.iter().any(|word| matches!(*word, "torchrun" | "deepspeed"))
-        || words.windows(2).any(|pair| pair[0] == "accelerate" && pair[1] == "launch");
     let trains = words.iter().any(|word| {
         let lower = word.to_ascii_lowercase();
         lower.ends_with(".py")
@@ -55,7 +54,7 @@ fn fault(service: &Service) -> Option<Found> {
          beginning",
         service.title
     );
-    (launches && trains && !resumes).then(|| {
+    (programs::launches(&command) && trains && !resumes).then(|| {
         Found::warning(
             service.line_of("restart"),
             message,

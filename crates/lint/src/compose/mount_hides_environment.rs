@@ -1,5 +1,6 @@
 //! A mount over the virtual environment of the image.
 
+use crate::programs;
 use crate::read::compose::{Compose, Service, Source, below, words};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
@@ -119,18 +120,9 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
 
 /// Programs that an image starts from its environment, where PATH begins with it.
 fn is_of_environment(word: &str) -> bool {
-    const PROGRAMS: &[&str] = &[
-        "python",
-        "python3",
-        "torchrun",
-        "accelerate",
-        "deepspeed",
-        "uvicorn",
-        "gunicorn",
-        "vllm",
-        "jupyter",
-    ];
-    PROGRAMS.contains(&word)
+    programs::is_python(word)
+        || programs::is_server(word)
+        || matches!(word, "torchrun" | "accelerate" | "deepspeed" | "jupyter")
 }
 
 /// The environments that an image makes below its working directory.

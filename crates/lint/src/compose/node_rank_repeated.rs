@@ -1,5 +1,6 @@
 //! Two nodes of one job with the same rank, or a rank that does not exist.
 
+use crate::programs;
 use std::collections::BTreeMap;
 
 use crate::read::compose::{Compose, IsStack, Service};
@@ -162,9 +163,8 @@ fn too_few(file: &Compose, nodes: &[Node]) -> Option<Found> {
     let external = file.networks().any(|(_, network)| {
         network.as_mapping().is_some_and(|map| map.contains_key("external") || map.contains_key("driver"))
     });
-    let launcher = ["torchrun", "torch.distributed", "accelerate", "deepspeed"];
-    let started = first.name == "RANK"
-        && nodes.iter().any(|node| launcher.iter().any(|name| node.service.command().contains(name)));
+    let started =
+        first.name == "RANK" && nodes.iter().any(|node| programs::names_launcher(&node.service.command()));
     // A service with a rank and no address here gets it from elsewhere.
     let counted = |service: &Service| nodes.iter().any(|node| node.service.name == service.name);
     let uncounted =

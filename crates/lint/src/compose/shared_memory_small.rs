@@ -1,5 +1,6 @@
 //! Several processes and 64 MiB of shared memory.
 
+use crate::programs;
 use crate::read::compose::{Compose, Gpus, IsStack, Service, bare, text};
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
@@ -249,11 +250,7 @@ fn workers(service: &Service) -> Option<(String, bool)> {
     if let Some(count) = parallel.filter(|count| *count > 1) {
         return Some((format!("splits a model across {count} GPUs"), true));
     }
-    let launches = words.iter().any(|word| {
-        let word = word.rsplit('/').next().unwrap_or(word);
-        matches!(word, "torchrun" | "deepspeed" | "torch.distributed.run" | "torch.distributed.launch")
-    }) || (words.contains(&"accelerate") && words.contains(&"launch"));
-    if !launches {
+    if !programs::launches(&command) {
         return None;
     }
     let processes = number(&["--nproc_per_node", "--nproc-per-node", "--num_gpus", "--num_processes"]);

@@ -1,5 +1,6 @@
 //! Words of CMD that the shell of `bash -c` drops, or that ENTRYPOINT has already.
 
+use crate::programs;
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::start::{command, entrypoint};
@@ -70,10 +71,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn repeated(entry: &[String], cmd: &[String]) -> Option<String> {
     let first = entry.first()?;
     let name = first.rsplit('/').next()?;
-    let programs =
-        ["python", "python3", "torchrun", "accelerate", "deepspeed", "vllm", "uvicorn", "gunicorn", "mpirun"];
     let same = cmd.len() >= entry.len() && cmd[..entry.len()] == *entry;
-    (programs.contains(&name) && same).then(|| entry.join(" "))
+    ((programs::is_python(name) || programs::is_launcher(name) || programs::is_server(name)) && same)
+        .then(|| entry.join(" "))
 }
 
 /// A shell with the script of `-c` that is one plain word, and the words behind it.

@@ -233,10 +233,7 @@ fn is_small(stage: &Stage) -> bool {
     let text = image.text.as_str();
     let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|start| text.starts_with(start));
     let slim = text.starts_with("python:") && text.contains("slim");
-    let debian = stage
-        .end
-        .system
-        .is_some_and(|system| system.id.starts_with("ubuntu") || system.id.starts_with("debian"));
+    let debian = stage.end.system.is_some_and(|system| system.family.has_apt());
     // Of an image with a compiler nobody knows what else its packages brought.
     image.known && (bare || slim) && debian && !text.contains("devel")
 }

@@ -1,5 +1,6 @@
 //! The environment of uv, poetry or pipenv, and a container that uses another Python.
 
+use crate::programs;
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::read::entry_scripts::entry_scripts;
@@ -65,17 +66,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let handled = instructions.into_iter().any(|one| words.iter().any(|word| one.text.text.contains(word)));
     let commands = started(file);
     let Some(first) = commands.first().filter(|_| !handled && !run.state.opaque) else { return Vec::new() };
-    const PROGRAMS: &[&str] = &[
-        "python",
-        "python3",
-        "uvicorn",
-        "gunicorn",
-        "torchrun",
-        "celery",
-        "fastapi",
-        "streamlit",
-        "accelerate",
-    ];
+    let own = |word: &str| {
+        programs::is_python(word)
+            || programs::is_server(word)
+            || matches!(word, "torchrun" | "accelerate" | "celery" | "fastapi" | "streamlit")
+    };
     let word = first.words.first().map_or("", |word| word.text.as_str());
     let quoted = file.stages.last().is_some_and(|stage| {
         stage
@@ -83,7 +78,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             .iter()
             .any(|one| matches!(one.keyword.as_str(), "CMD" | "ENTRYPOINT") && one.text.text.contains("venv"))
     });
-    if !PROGRAMS.contains(&word) || quoted || !entry_scripts(file).is_empty() {
+    if !own(word) || quoted || !entry_scripts(file).is_empty() {
         return Vec::new();
     }
     let message = format!(

@@ -216,7 +216,7 @@ fn missing(command: &Command, state: &State, earlier: &[&Run], runs: &[Run]) -> 
     if state.opaque || !pip && !matches!(program, "python" | "python3") {
         return None;
     }
-    let debian = state.system.is_some_and(|one| one.id.starts_with("ubuntu") || one.id.starts_with("debian"));
+    let debian = state.system.is_some_and(|system| system.family.has_apt());
     if !debian {
         return None;
     }

@@ -1,5 +1,6 @@
 //! A server in a container that only the container reaches.
 
+use crate::programs;
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::start::started;
@@ -134,10 +135,8 @@ fn names_an_address(command: &Command) -> bool {
 
 /// An address that is given, and is the loopback one.
 fn named(command: &Command) -> Option<Found> {
-    let launcher = matches!(
-        command.program(),
-        "torchrun" | "deepspeed" | "accelerate" | "mpirun" | "psql" | "redis-cli"
-    );
+    let launcher =
+        programs::is_launcher(command.program()) || matches!(command.program(), "psql" | "redis-cli");
     let option = |(index, word): (usize, &crate::read::dockerfile::command::Word)| {
         let (name, value) = match word.text.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),

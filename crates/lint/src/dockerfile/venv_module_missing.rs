@@ -65,8 +65,7 @@ fn of_stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
         plain && command.word(1) == "-m" && command.word(2) == "venv" && !command.has("--without-pip")
     })?;
     let system = making.state.pythons.default.kind == Kind::System && !making.state.opaque;
-    let debian =
-        making.state.system.is_some_and(|one| one.id.starts_with("ubuntu") || one.id.starts_with("debian"));
+    let debian = making.state.system.is_some_and(|system| system.family.has_apt());
     let packages: Vec<_> = file
         .lineage(stage)
         .into_iter()

@@ -1,6 +1,6 @@
 //! A whole command in one item of `command`.
 
-use crate::one_word::{PROGRAMS, listed, program_of};
+use crate::one_word::{is_program, listed, program_of};
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -117,7 +117,7 @@ fn of_arguments(container: &Container) -> Option<Found> {
     // A script in front of the program may split its arguments again.
     let image = scalar(container.value, &["image"]).unwrap_or_default();
     let program = first.and_then(|word| word.rsplit('/').next()).unwrap_or_default();
-    let known = PROGRAMS.contains(&program) || command.is_empty() && is_image(&image, "vllm/vllm-openai");
+    let known = is_program(program) || command.is_empty() && is_image(&image, "vllm/vllm-openai");
     Some(Found::error(container.line(&[key]), message, fix).unless_certain(known))
 }
 

@@ -1,5 +1,6 @@
 //! A container that needs GPUs and gets none, or more than it was given.
 
+use crate::programs;
 use crate::read::manifest::{Container, Manifest, Pod, is_gpu, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 use crate::workers;
@@ -76,7 +77,7 @@ fn missing(catalog: &Catalog, container: &Container) -> Option<Found> {
     let why = match workers::needs(&command) {
         Some(needs) => format!("its command has {}", needs.option),
         None if command.starts_with("mpirun") || command.contains("--use-cpu") => return None,
-        None if workers::launches(&command) || command.starts_with("nvidia-smi") => {
+        None if programs::launches(&command) || command.starts_with("nvidia-smi") => {
             format!("its command runs {}", container.words().first()?)
         }
         None if catalog.gpu_images().has(&image) && serves(&image) => {

@@ -1,5 +1,6 @@
 //! Several ranks of a pod with 64 MiB of shared memory.
 
+use crate::programs;
 use crate::read::manifest::{Container, Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 use crate::workers;
@@ -58,7 +59,7 @@ fn lacking(container: &Container) -> Option<Found> {
     );
     let fix = "Mount `emptyDir: {medium: Memory}` at /dev/shm";
     let line = container.line(&[]);
-    if several || (gpus > 1 && workers::launches(&command)) {
+    if several || (gpus > 1 && programs::launches(&command)) {
         return Some(Found::warning(line, message, fix));
     }
     let note = format!(

@@ -1,5 +1,6 @@
 //! A Service whose name makes Kubernetes set a variable that the program reads as something else.
 
+use crate::programs;
 use crate::read::compose::below;
 use crate::read::manifest::{Container, Document, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
@@ -140,9 +141,11 @@ fn is_mlflow(container: &Container) -> bool {
 fn is_rank(container: &Container) -> bool {
     let known: Vec<String> =
         list(container.value, "env").into_iter().filter_map(|one| scalar(one, &["name"])).collect();
-    let launchers = ["torchrun", "deepspeed", "accelerate", "mpirun"];
     ["MASTER_ADDR", "RANK", "WORLD_SIZE"].iter().all(|name| known.iter().any(|one| one == name))
-        && !launchers.iter().any(|launcher| runs(container, launcher))
+        && !container
+            .words()
+            .iter()
+            .any(|word| programs::is_launcher(word.rsplit('/').next().unwrap_or(word)))
 }
 
 fn judge(file: &Manifest) -> Vec<Found> {

@@ -1,5 +1,6 @@
 //! A batch job that ends while its steps still run.
 
+use crate::programs;
 use crate::read::dockerfile::command::Command;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
@@ -32,9 +33,6 @@ pub(crate) const RULE: Rule = Rule {
 const QUICK: &[&str] =
     &["echo", "date", "printf", "true", ":", "exit", "done", "fi", "hostname", "set", "export", "unset"];
 
-/// Programs that a job is for.
-const LONG: &[&str] = &["srun", "python", "python3", "torchrun", "deepspeed", "accelerate", "mpirun", "bash"];
-
 fn judge(script: &Script) -> Vec<Found> {
     let waits = script.text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     if Batch::read(script.catalog, &script.text).is_none() || waits.into_iter().any(|word| word == "wait") {
@@ -42,7 +40,9 @@ fn judge(script: &Script) -> Vec<Found> {
     }
     let last = script.commands.iter().rposition(|command| !is_quick(command));
     let Some(command) = last.and_then(|at| script.commands.get(at)) else { return Vec::new() };
-    if command.after != "&" || !LONG.contains(&command.program()) {
+    let program = command.program();
+    let long = programs::is_python(program) || programs::starts_tasks(program) || program == "bash";
+    if command.after != "&" || !long {
         return Vec::new();
     }
     let message = format!(

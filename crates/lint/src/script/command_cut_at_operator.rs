@@ -2,6 +2,7 @@
 
 use catalog::Catalog;
 
+use crate::programs;
 use crate::read::docker_run::DockerRun;
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::handed;
@@ -46,8 +47,11 @@ pub(crate) const RULE: Rule = Rule {
 const BUILTINS: &[&str] =
     &["cd", "source", ".", "export", "unset", "ulimit", "alias", "set", "eval", "shopt"];
 /// Programs that were meant to run on the other side.
-const MEANT: &[&str] =
-    &["torchrun", "deepspeed", "accelerate", "docker", "mpirun", "bash", "sh", "vllm", "pip", "conda"];
+fn was_meant(program: &str) -> bool {
+    programs::is_launcher(program)
+        || programs::is_shell(program)
+        || matches!(program, "docker" | "vllm" | "pip" | "conda")
+}
 
 fn judge(script: &Script) -> Vec<Found> {
     let commands = &script.commands;
@@ -123,7 +127,7 @@ fn over_ssh(command: &Command, next: Option<&Command>) -> Option<Found> {
     let rest =
         command.words[host + 1..].iter().any(|word| word.text.contains("&&") || word.text.contains(';'));
     let program = next.program();
-    let meant = MEANT.contains(&program) || program.starts_with("python");
+    let meant = was_meant(program) || programs::is_python(program);
     let message = format!(
         "the shell of this machine ends the command of ssh at `{}`: {program} runs here, not on the other \
          machine",

@@ -1,5 +1,6 @@
 //! A command over several lines that ends too early.
 
+use crate::programs;
 use std::collections::BTreeSet;
 
 use crate::read::script::Script;
@@ -150,8 +151,7 @@ fn is_assigned(text: &str) -> bool {
 
 /// Whether a line starts a job and ends its command.
 fn starts_job(line: &str) -> bool {
-    const PROGRAMS: &[&str] = &["torchrun", "deepspeed", "accelerate", "mpirun", "srun", "python", "python3"];
     let first = line.split_whitespace().next().unwrap_or_default();
     let ends = !line.trim_end().ends_with(['\\', '(', '|', '&', '\'', '"', ';']);
-    PROGRAMS.contains(&first) && ends && !line.contains(['\'', '"'])
+    (programs::is_python(first) || programs::starts_tasks(first)) && ends && !line.contains(['\'', '"'])
 }

@@ -1,5 +1,6 @@
 //! `~` where no shell replaces it.
 
+use crate::programs;
 use crate::read::dockerfile::command::Command;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -28,21 +29,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const PROGRAMS: &[&str] = &[
-    "torchrun",
-    "deepspeed",
-    "accelerate",
-    "docker",
-    "podman",
-    "mkdir",
-    "cd",
-    "ls",
-    "cp",
-    "mv",
-    "tar",
-    "source",
-    "test",
-];
+/// Programs that take paths, besides those that many rules know.
+const PROGRAMS: &[&str] = &["mkdir", "cd", "ls", "cp", "mv", "tar", "source", "test"];
 
 fn judge(script: &Script) -> Vec<Found> {
     let first = script.text.lines().next().unwrap_or_default();
@@ -55,7 +43,9 @@ fn judge(script: &Script) -> Vec<Found> {
 
 fn fault(command: &Command, lines: &[&str]) -> Option<Found> {
     let program = command.program();
-    if !PROGRAMS.contains(&program) && !program.starts_with("python") {
+    let known =
+        programs::is_python(program) || programs::is_launcher(program) || programs::is_engine(program);
+    if !known && !PROGRAMS.contains(&program) {
         return None;
     }
     let shells = command.words.iter().any(|word| matches!(word.text.as_str(), "bash" | "sh" | "-c"));

@@ -1,12 +1,12 @@
 //! A Trainer of Lightning that counts other tasks than its Slurm job.
 
+use crate::programs;
 use crate::read::one_gpu::starts;
 use crate::read::python::{Call, Program, number};
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
-use crate::workers;
 
 pub(crate) const RULE: Rule = Rule {
     id: "lightning-tasks-differ",
@@ -114,7 +114,7 @@ fn judge(script: &Script) -> Vec<Found> {
     let found = script.programs.iter().filter_map(|over| {
         let base = over.name.rsplit('/').next()?;
         let (_, command) = batch.commands.iter().find(|(_, command)| {
-            starts(command, base) && !workers::launches(command) && !counts_itself(command)
+            starts(command, base) && !programs::launches(command) && !counts_itself(command)
         })?;
         if !over.text.contains("lightning") || OTHER.iter().any(|word| over.text.contains(word)) {
             return None;

@@ -1,5 +1,6 @@
 //! A port of the rendezvous that each task draws for itself.
 
+use crate::programs;
 use crate::read::assigned;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
@@ -85,8 +86,7 @@ fn of_task(script: &Script) -> Option<Found> {
         let value = one.value.as_deref().unwrap_or_default();
         one.name == "RANK" && of_task.iter().any(|name| value.trim_matches(['$', '{', '}']) == *name)
     })?;
-    let starts = ["srun", "mpirun", "mpiexec", "torchrun"];
-    let starts = script.commands.iter().any(|one| starts.contains(&one.program()));
+    let starts = script.commands.iter().any(|one| programs::starts_tasks(one.program()));
     let mut ports = sets.iter().filter(|one| one.name == "MASTER_PORT");
     let port = ports.next().filter(|_| ports.next().is_none() && !starts)?;
     let value = port.value.as_deref()?;

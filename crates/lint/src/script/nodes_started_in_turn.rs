@@ -1,5 +1,6 @@
 //! A loop that starts the nodes of a job one after the other.
 
+use crate::programs;
 use std::cell::OnceCell;
 
 use crate::read::assigned::{self, Assigned};
@@ -173,8 +174,7 @@ struct Start {
 /// Whether a command starts a process of a job that needs the others.
 fn needed(command: &Command, sets: &[Assigned]) -> Option<Start> {
     let text = command.text();
-    let starts = ["torchrun", "torch.distributed", "accelerate", "python", "deepspeed"];
-    if !starts.iter().any(|name| text.contains(name))
+    if !(text.contains("python") || programs::names_launcher(&text))
         || text.contains("--no_ssh") && !text.contains("node_rank")
     {
         return None;

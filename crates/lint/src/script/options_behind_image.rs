@@ -1,5 +1,6 @@
 //! Options of docker or apptainer that the container gets as its command.
 
+use crate::programs;
 use catalog::Catalog;
 
 use crate::read::docker_run::{DockerRun, option};
@@ -52,22 +53,8 @@ fn judge(script: &Script) -> Vec<Found> {
 const OWN: &[&str] =
     &["gpus", "ipc", "shm-size", "ulimit", "cap-add", "rm", "privileged", "v", "volume", "mount", "network"];
 
-/// Programs that begin the command of a container.
-const PROGRAMS: &[&str] = &[
-    "torchrun",
-    "python",
-    "python3",
-    "bash",
-    "sh",
-    "deepspeed",
-    "accelerate",
-    "vllm",
-    "nvidia-smi",
-    "mpirun",
-    "jupyter",
-    "pip",
-    "make",
-];
+/// Programs that begin the command of a container, besides those that many rules know.
+const PROGRAMS: &[&str] = &["vllm", "nvidia-smi", "jupyter", "pip", "make"];
 
 /// Images whose command is a program, or the options of a server that knows none of these.
 fn is_known(image: &str) -> bool {
@@ -129,7 +116,8 @@ fn leading<'w>(catalog: &Catalog, words: &'w [Word]) -> Option<&'w Word> {
     }
     let program = words.get(at)?.text.as_str();
     let base = program.rsplit('/').next().unwrap_or(program);
-    let starts = PROGRAMS.contains(&base) || base.starts_with("python") || base.ends_with(".sh");
+    let known = programs::is_python(base) || programs::is_launcher(base) || programs::is_shell(base);
+    let starts = known || PROGRAMS.contains(&base) || base.ends_with(".sh");
     (own && starts && at > 0).then(|| &words[0])
 }
 

@@ -1,5 +1,6 @@
 //! Options that a script keeps in one text and hands on as one word.
 
+use crate::programs;
 use crate::read::assigned::{self, Assigned};
 use crate::read::dockerfile::command::Command;
 use crate::read::script::Script;
@@ -34,23 +35,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const PROGRAMS: &[&str] = &[
-    "torchrun",
-    "deepspeed",
-    "accelerate",
-    "vllm",
-    "docker",
-    "podman",
-    "mpirun",
-    "mpiexec",
-    "srun",
-    "sbatch",
-    "apptainer",
-    "singularity",
-    "llamafactory-cli",
-    "axolotl",
-    "trtllm-serve",
-];
+/// Programs that take options, besides those that many rules know.
+const PROGRAMS: &[&str] = &["vllm", "sbatch", "llamafactory-cli", "axolotl", "trtllm-serve"];
 
 fn judge(script: &Script) -> Vec<Found> {
     let sets = assigned::of_script(script);
@@ -59,7 +45,9 @@ fn judge(script: &Script) -> Vec<Found> {
 
 fn fault(command: &Command, sets: &[Assigned]) -> Option<Found> {
     let program = command.program();
-    if !PROGRAMS.contains(&program) && !program.starts_with("python") {
+    let known =
+        programs::is_python(program) || programs::starts_tasks(program) || programs::is_engine(program);
+    if !known && !PROGRAMS.contains(&program) {
         return None;
     }
     command.words.iter().enumerate().skip(1).find_map(|(at, word)| {

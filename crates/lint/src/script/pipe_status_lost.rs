@@ -1,5 +1,7 @@
 //! A script that asks a pipeline whether its first program failed.
 
+use crate::programs;
+use crate::programs::is_job;
 use crate::read::dockerfile::command::Command;
 use crate::read::posix::masked;
 use crate::read::script::Script;
@@ -58,30 +60,8 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Programs that hand on what they read, and do not fail because of it.
 const FILTERS: &[&str] = &["tee", "ts", "sed", "awk", "gawk", "cat", "logger", "tail", "head", "nl"];
-/// Programs that a script is for.
-const RUNS: &[&str] = &[
-    "torchrun",
-    "deepspeed",
-    "accelerate",
-    "srun",
-    "mpirun",
-    "mpiexec",
-    "docker",
-    "podman",
-    "apptainer",
-    "singularity",
-    "bash",
-    "sh",
-    "make",
-    "vllm",
-    "uv",
-    "conda",
-    "poetry",
-    "pytest",
-    "ssh",
-    "pdsh",
-    "sbatch",
-];
+/// Programs that a script is for, besides those that many rules know.
+const RUNS: &[&str] = &["make", "vllm", "uv", "conda", "poetry", "pytest", "ssh", "pdsh", "sbatch"];
 
 fn judge(script: &Script) -> Vec<Found> {
     if has_pipefail(script) {
@@ -113,18 +93,9 @@ fn judge(script: &Script) -> Vec<Found> {
     found
 }
 
-/// Programs that train, or start what does.
-const JOBS: &[&str] = &["torchrun", "deepspeed", "accelerate", "srun", "mpirun", "mpiexec"];
 /// Programs that only report.
 pub(crate) const REPORTS: &[&str] =
     &["echo", "printf", "date", "exit", "ls", "cat", "true", "set", "popd", "return"];
-
-/// Whether a command is the work that a script is for.
-pub(crate) fn is_job(command: &Command) -> bool {
-    let program = command.program();
-    let python = program.starts_with("python") && command.words.iter().any(|word| word.text.ends_with(".py"));
-    JOBS.contains(&program) || python
-}
 
 /// Whether the script ends with a command that fails, as far as it is set before a line.
 pub(crate) fn ends_at_failure(script: &Script, before: usize) -> bool {
@@ -198,7 +169,11 @@ fn is_run(command: &Command) -> bool {
     let own = [".sh", ".py", "_perf"].iter().any(|end| program.ends_with(end));
     let first = command.words.first().map_or("", |word| word.text.as_str());
     let variable = program.is_empty() && first.starts_with('$') && !first.starts_with("$(");
-    RUNS.contains(&program) || program.starts_with("python") || own || variable
+    let known = programs::is_python(program)
+        || programs::starts_tasks(program)
+        || programs::is_engine(program)
+        || programs::is_shell(program);
+    known || RUNS.contains(&program) || own || variable
 }
 
 /// A program as the script calls it.

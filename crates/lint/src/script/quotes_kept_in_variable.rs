@@ -1,5 +1,6 @@
 //! Quotes inside of a variable, which the shell leaves where they are.
 
+use crate::programs;
 use crate::read::dockerfile::command::Command;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -62,10 +63,11 @@ fn quoted_part(value: &str) -> Option<&str> {
 
 /// Programs that get their arguments as they are.
 fn takes_options(command: &Command) -> bool {
-    const PROGRAMS: &[&str] =
-        &["torchrun", "deepspeed", "accelerate", "srun", "mpirun", "vllm", "docker", "podman", "apptainer"];
     let program = command.program();
-    PROGRAMS.contains(&program) || program.starts_with("python")
+    programs::is_python(program)
+        || programs::starts_tasks(program)
+        || programs::is_engine(program)
+        || program == "vllm"
 }
 
 /// Whether a command has the variable as a word of its own, without quotes.

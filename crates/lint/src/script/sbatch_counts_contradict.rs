@@ -1,5 +1,6 @@
 //! Numbers of nodes, tasks and GPUs that contradict each other or the commands.
 
+use crate::programs;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -156,7 +157,7 @@ fn launcher(
     nodes: Option<u64>,
 ) -> Vec<Found> {
     let mut found = Vec::new();
-    if !workers::launches(command) {
+    if !programs::launches(command) {
         return found;
     }
     if let (Some(nodes), Some(wanted)) = (nodes, wanted)

@@ -1,5 +1,6 @@
 //! A job that needs GPUs and requests none.
 
+use crate::programs;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -81,7 +82,7 @@ const GPUS_MAX: u64 = 16;
 fn why(command: &str) -> Option<String> {
     // More processes than any node has GPUs are for its processors.
     let needs = workers::needs(command).filter(|needs| needs.gpus <= GPUS_MAX);
-    if let Some(needs) = needs.filter(|_| workers::launches(command)) {
+    if let Some(needs) = needs.filter(|_| programs::launches(command)) {
         return Some(format!("its command has {}", needs.option));
     }
     let words: Vec<&str> = command.split(|letter: char| letter.is_whitespace() || letter == '=').collect();

@@ -1,5 +1,6 @@
 //! Several tasks of Slurm on a node that each start a launcher for the whole node.
 
+use crate::programs;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -71,7 +72,7 @@ fn repeated(batch: &Batch, line: usize, command: &str) -> Option<Found> {
         batch.number("ntasks-per-node").or_else(|| Some(batch.number("ntasks")?.div_ceil(nodes.max(1))))?;
     let tasks = if is_step { &words[1..] } else { return None };
     let program = tasks.iter().find(|word| !word.starts_with('-'))?;
-    let launches = workers::launches(command) && !program.starts_with("sbatch");
+    let launches = programs::launches(command) && !program.starts_with("sbatch");
     let single = workers::needs(command).is_some_and(|needs| needs.gpus == 1);
     let message = format!(
         "srun starts {per_node} tasks on each node, and each of them starts a launcher for all GPUs of \

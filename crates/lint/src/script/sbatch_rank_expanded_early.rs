@@ -1,10 +1,10 @@
 //! Values of a task that the batch script expands on the first node, and addresses that differ by node.
 
+use crate::programs;
 use crate::read::quotes::expanded;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use crate::workers;
 
 pub(crate) const RULE: Rule = Rule {
     id: "sbatch-rank-expanded-early",
@@ -94,7 +94,7 @@ fn early(line: usize, command: &str, before_step: bool) -> Option<Found> {
         let message =
             format!("the batch script expands ${name} on the first node, before srun; every task gets 0");
         // What a node prints about itself is no rank.
-        let printed = text.contains("echo") && !workers::launches(command) && !command.contains("rank");
+        let printed = text.contains("echo") && !programs::launches(command) && !command.contains("rank");
         return (!printed).then(|| Found::error(line, message, fix));
     }
     let assigned =

@@ -1,5 +1,6 @@
 //! A signal that does not reach the shell that waits for it, or comes while the shell waits for a program.
 
+use crate::programs;
 use crate::read::dockerfile::command::Command;
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
@@ -94,9 +95,6 @@ fn judge(script: &Script) -> Vec<Found> {
     vec![Found::warning(option.line, message, format!("Write `--signal=B:{rest}`"))]
 }
 
-/// Programs that run for as long as the job.
-const RUNS: &[&str] = &["srun", "torchrun", "deepspeed", "accelerate", "mpirun", "mpiexec"];
-
 /// What the shell waits for, instead of running its trap. A shell waits for nothing else: one that has `wait`
 /// may run the job in the background, and a function may do both.
 fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option<Found> {
@@ -109,11 +107,7 @@ fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option
     let replaces = |one: &Command| {
         lines.get(one.line - 1).is_some_and(|line| line.split_whitespace().any(|word| word == "exec"))
     };
-    let is_run = |one: &Command| {
-        let program = one.program();
-        let python = program.starts_with("python") && one.words.iter().any(|word| word.text.ends_with(".py"));
-        (RUNS.contains(&program) || python) && !short.iter().any(|word| one.has(word))
-    };
+    let is_run = |one: &Command| programs::is_job(one) && !short.iter().any(|word| one.has(word));
     let mut later = script.commands.iter().enumerate().filter(|(_, one)| one.line > trap && !replaces(one));
     let (at, run) = later.find(|(_, one)| is_run(one) && !in_function(one.line))?;
     // `srun … | tee log &`, `(srun …) &`

@@ -1,5 +1,6 @@
 //! Tasks of a step that do not get the variables which the batch script exports.
 
+use crate::programs;
 use std::collections::BTreeSet;
 
 use crate::read::assigned;
@@ -132,8 +133,7 @@ fn fault(
     let asked = lacks.iter().copied().find(|name| used.contains(*name));
     let owner =
         |name: &str| catalog.variable(name).is_some_and(|row| matches!(row.owner, Owner::Nccl | Owner::Gloo));
-    let trains =
-        ["python", "torchrun", "accelerate", "deepspeed"].iter().any(|word| command.text().contains(word));
+    let trains = command.text().contains("python") || programs::names_launcher(&command.text());
     let read =
         || lacks.iter().copied().find(|name| OF_RANKS.contains(name) || owner(name)).filter(|_| trains);
     let name = asked.or_else(read)?;

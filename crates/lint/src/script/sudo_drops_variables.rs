@@ -1,5 +1,6 @@
 //! A program that sudo starts without the variables that the script set for it.
 
+use crate::programs;
 use crate::read::assigned;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -34,8 +35,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Programs that read them.
-const READERS: &[&str] = &["torchrun", "deepspeed", "accelerate", "mpirun", "mpiexec", "vllm", "bash", "sh"];
 /// What torch, NCCL and CUDA read in each rank.
 const OF_RANKS: &[&str] =
     &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES"];
@@ -90,16 +89,16 @@ fn starts_ranks(command: &crate::read::dockerfile::command::Command) -> bool {
         let base = word.text.rsplit('/').next().unwrap_or_default();
         matches!(base, "setup.py" | "pip" | "venv" | "manage.py") || base.starts_with("get-pip")
     });
-    if matches!(program, "bash" | "sh") {
+    if programs::is_shell(program) {
         // A script of its own may set them itself.
         let text = command.text();
         return command
             .words
             .get(1)
             .is_some_and(|word| word.text.ends_with('c') && word.text.starts_with('-'))
-            && ["python", "torchrun", "deepspeed", "accelerate"].iter().any(|name| text.contains(name));
+            && (text.contains("python") || programs::names_launcher(&text));
     }
-    (READERS.contains(&program) || program.starts_with("python")) && !setup
+    (programs::is_launcher(program) || programs::is_python(program) || program == "vllm") && !setup
 }
 
 /// Whether it is a variable that each rank reads.

@@ -1,11 +1,11 @@
 //! Tasks that see one GPU and select it by their number.
 
+use crate::programs;
 use crate::read::one_gpu::starts;
 use crate::read::python::Program;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
-use crate::workers;
 
 pub(crate) const RULE: Rule = Rule {
     id: "task-device-missing",
@@ -92,7 +92,7 @@ fn judge(script: &Script) -> Vec<Found> {
     script.programs.iter().filter_map(|over| {
         let base = over.name.rsplit('/').next()?;
         let (line, command) =
-            batch.commands.iter().find(|(_, command)| starts(command, base) && !workers::launches(command))?;
+            batch.commands.iter().find(|(_, command)| starts(command, base) && !programs::launches(command))?;
         let option = batch.one_gpu_a_task(script.catalog, command)?;
         let (at, device) = by_local_rank(&Program::read(script.catalog, &over.text))?;
         let message = format!(

@@ -1,5 +1,6 @@
 //! A script sets a variable for nobody.
 
+use crate::programs;
 use std::collections::BTreeSet;
 
 use crate::read::script::Script;
@@ -23,10 +24,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Programs that read them.
-const READERS: &[&str] =
-    &["python", "python3", "torchrun", "deepspeed", "accelerate", "mpirun", "mpiexec", "srun"];
-
 fn judge(script: &Script) -> Vec<Found> {
     let all = script
         .commands
@@ -37,7 +34,9 @@ fn judge(script: &Script) -> Vec<Found> {
     }
     let exports: BTreeSet<&String> = script.commands.iter().flat_map(|command| &command.exports).collect();
     let exported = |name: &String| exports.contains(name);
-    let readers = script.commands.iter().filter(|command| READERS.contains(&command.program()));
+    let readers = script.commands.iter().filter(|command| {
+        programs::is_python(command.program()) || programs::starts_tasks(command.program())
+    });
     let last_reader = readers.map(|command| command.line).max();
     let read_after = |line: usize| last_reader.is_some_and(|last| last > line);
     let alone =

@@ -1,6 +1,7 @@
 //! `wait` without process ids, which never fails.
 
-use super::pipe_status_lost::{REPORTS, ends_at_failure, is_job};
+use super::pipe_status_lost::{REPORTS, ends_at_failure};
+use crate::programs::is_job;
 use crate::read::dockerfile::command::Command;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};

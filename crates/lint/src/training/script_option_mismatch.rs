@@ -1,6 +1,7 @@
 //! Options of argparse that cannot be switched off, and starts with options that the script does not take.
 
 use crate::location::{Location, OtherFile};
+use crate::programs;
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::python::{Call, Program, string};
 use crate::read::script::Script;
@@ -179,24 +180,9 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
     // `./train.py:/app/train.py` mounts it.
     let is_script = |text: &str| text.rsplit('/').next() == Some(base) && !text.contains(':');
     let at = command.words.iter().position(|word| word.known && is_script(&word.text))?;
-    let starters = [
-        "python",
-        "python3",
-        "torchrun",
-        "deepspeed",
-        "accelerate",
-        "srun",
-        "mpirun",
-        "uv",
-        "apptainer",
-        "singularity",
-        "torchpippy",
-        "numactl",
-        "nsys",
-        "poetry",
-    ];
+    let wrappers = ["uv", "torchpippy", "numactl", "nsys", "poetry", "apptainer", "singularity"];
     let program = command.program();
-    if !starters.contains(&program) {
+    if !programs::is_python(program) && !programs::starts_tasks(program) && !wrappers.contains(&program) {
         return None;
     }
     let rest: &[Word] = &command.words[at + 1..];
