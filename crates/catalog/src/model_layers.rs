@@ -26,6 +26,10 @@ impl Table<ModelLayer> {
     /// The class of the layers of a model: `Qwen/Qwen2.5-7B`. `None` where its family is not known.
     pub fn of_model(&self, name: &str) -> Option<&str> {
         let base = name.trim_end_matches('/').rsplit('/').next()?.to_ascii_lowercase();
+        // Its copies of Phi-3 have the layers of Llama or Mistral.
+        if name.starts_with("unsloth/") && base.contains("phi-3") {
+            return None;
+        }
         let begins = |row: &ModelLayer| {
             row.models.iter().filter(|start| base.starts_with(start.as_str())).map(String::len).max()
         };
@@ -48,6 +52,8 @@ mod tests {
         assert_eq!(table.of_model("google/gemma-2-9b"), Some("Gemma2DecoderLayer"));
         assert_eq!(table.of_model("google/gemma-2b"), Some("GemmaDecoderLayer"));
         assert_eq!(table.of_model("meta-llama/Llama-3.2-11B-Vision"), None);
+        assert_eq!(table.of_model("microsoft/Phi-3-mini-4k-instruct"), Some("Phi3DecoderLayer"));
+        assert_eq!(table.of_model("unsloth/Phi-3.5-mini-instruct"), None);
         assert!(table.knows("GPT2Block") && !table.knows("Block"));
     }
 

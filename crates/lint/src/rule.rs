@@ -40,9 +40,9 @@ pub struct Rule {
     pub explain: &'static str,
     /// The function that finds the fault.
     pub(crate) judge: Judge,
-    /// Files in which it finds something.
+    /// Files in which it finds something; none in an optimized program.
     pub fires: &'static [Example],
-    /// Files in which it finds nothing.
+    /// Files in which it finds nothing; none in an optimized program.
     pub silent: &'static [Example],
 }
 

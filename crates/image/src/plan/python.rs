@@ -132,12 +132,7 @@ fn row(context: &PlanContext) -> Option<&'static DnfPython> {
 }
 
 /// Refuses a Python of which it is not known how a system with dnf gets it.
-fn check_dnf(
-    catalog: &'static Catalog,
-    source: Source,
-    system: &System,
-    python: &str,
-) -> Result<(), Error> {
+fn check_dnf(catalog: &'static Catalog, source: Source, system: &System, python: &str) -> Result<(), Error> {
     let System { id, name, family, .. } = system;
     let known = catalog.systems().dnf_pythons(id).any(|row| row.python == python);
     let other = || {

@@ -20,6 +20,7 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.12-slim\nRUN if [[ -f x ]]; then make; fi\n"),
         dockerfile("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN set -euo pipefail; cat x | tar x\n"),
         dockerfile("FROM debian:12\nRUN <<EOF\nset -e\nFILES=(a b)\nEOF\n"),
+        dockerfile("FROM debian:13\nRUN set -o pipefail; [[ -f x ]]\n"),
         dockerfile("FROM debian:12\nRUN mkdir -p /data/{train,eval}/{1..4}\n"),
     ],
     silent: &[
@@ -28,6 +29,7 @@ pub(crate) const RULE: Rule = Rule {
              -f y ]]\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN bash -c 'source /x' && . /y\n"),
+        dockerfile("FROM debian:13\nRUN set -eo pipefail; cat x | tar x\n"),
         dockerfile("FROM example/base:1\nRUN source /x\n"),
         dockerfile("FROM rockylinux:9\nRUN source /x\n"),
         dockerfile("FROM ubuntu:22.04\nRUN ln -sf /bin/bash /bin/sh\nRUN source /x\n"),
@@ -45,6 +47,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         if !is_dash(stage) {
             continue;
         }
+        let new_dash = stage.end.system.is_some_and(|system| system.id == "debian13");
         for (one, setup) in stage.instructions.iter().zip(setups) {
             let starts = matches!(one.keyword.as_str(), "RUN" | "CMD" | "ENTRYPOINT");
             if !starts || one.json.is_some() || !setup.shell.is_empty() {
@@ -54,7 +57,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             let documents = one.heredocs.iter().filter(|_| bare && one.keyword == "RUN").map(|it| &it.text);
             let texts =
                 std::iter::once(&one.text).chain(documents.filter(|text| !text.text.starts_with("#!")));
-            found.extend(texts.flat_map(first).take(1));
+            found.extend(texts.flat_map(|text| first(text, new_dash)).take(1));
         }
     }
     found
@@ -66,9 +69,10 @@ fn is_handed_on(one: &Instruction) -> bool {
     commands.first().is_some_and(|command| !command.words.is_empty())
 }
 
-fn first(text: &Text) -> Option<Found> {
-    let uses = bash_only(text);
-    let BashOnly { line, what, effect, fails } = uses.iter().find(|one| one.fails).or(uses.first())?;
+fn first(text: &Text, new_dash: bool) -> Option<Found> {
+    let mut uses = bash_only(text);
+    uses.retain(|one| !(new_dash && one.in_new_dash));
+    let BashOnly { line, what, effect, fails, .. } = uses.iter().find(|one| one.fails).or(uses.first())?;
     let message = match fails {
         true => format!("{what} needs bash, but RUN uses /bin/sh, which is dash here: {effect}"),
         false => format!("{what} needs bash; in dash, the /bin/sh of this image, {effect}"),
@@ -78,7 +82,7 @@ fn first(text: &Text) -> Option<Found> {
     Some(found.unless_certain(*fails))
 }
 
-/// Whether /bin/sh of a stage is certainly dash, in a release that has no pipefail.
+/// Whether /bin/sh of a stage is certainly dash.
 fn is_dash(stage: &Stage) -> bool {
     const DASH: &[&str] = &[
         "ubuntu18.04",

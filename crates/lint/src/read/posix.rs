@@ -12,6 +12,8 @@ pub(crate) struct BashOnly {
     pub effect: &'static str,
     /// Whether the command fails; else it does something else.
     pub fails: bool,
+    /// Whether dash of Debian 13 and Ubuntu 25.04 (0.5.12-7) and newer has it.
+    pub in_new_dash: bool,
 }
 
 /// A script with what is in quotes and comments blanked out, byte by byte: `_` and spaces.
@@ -93,8 +95,15 @@ pub(crate) fn bash_only(script: &Text) -> Vec<BashOnly> {
     found.sort_by_key(|(offset, ..)| *offset);
     let line = |offset| script.line_at(offset);
     let uses = found.into_iter();
-    uses.map(|(offset, what, effect, fails)| BashOnly { line: line(offset), what, effect, fails }).collect()
+    let used = |(offset, what, effect, fails): Use| {
+        let in_new_dash = effect == PIPEFAIL;
+        BashOnly { line: line(offset), what, effect, fails, in_new_dash }
+    };
+    uses.map(used).collect()
 }
+
+/// How a dash without pipefail answers.
+const PIPEFAIL: &str = "Illegal option -o pipefail";
 
 /// A place in a script, and what is [`BashOnly`] there.
 type Use = (usize, String, &'static str, bool);
@@ -121,7 +130,7 @@ fn of_words(mask: &str) -> Vec<Use> {
             found.push((offset, "`==` in `[ ]`".to_owned(), "unexpected operator", true));
         }
         if program == "set" && word == "pipefail" {
-            found.push((offset, "`set -o pipefail`".to_owned(), "Illegal option -o pipefail", true));
+            found.push((offset, "`set -o pipefail`".to_owned(), PIPEFAIL, true));
         }
         if is_range(word) {
             found.push((offset, format!("`{word}`"), "it stays as it is written", false));

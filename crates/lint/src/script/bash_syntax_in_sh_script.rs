@@ -50,8 +50,12 @@ fn judge(script: &Script) -> Vec<Found> {
     let uses = bash_only(&Text::lines(&bare.join("\n"), 1));
     let one = uses.iter().find(|one| one.fails).or(uses.first());
     let found = one.map(|one| {
+        let systems = match one.in_new_dash {
+            true => "Debian 12, Ubuntu 24.04 and older",
+            false => "Debian and Ubuntu",
+        };
         let message = format!(
-            "{} needs bash, but the script runs in sh, which is dash on Debian and Ubuntu: {}",
+            "{} needs bash, but the script runs in sh, which is dash on {systems}: {}",
             one.what, one.effect
         );
         Found::warning(one.line, message, "Write `#!/bin/bash` in the first line")

@@ -67,7 +67,9 @@ fn fault(command: &Command, made: &BTreeSet<&str>) -> Option<Found> {
             (arguments(&texts[1..]), answer, "-r")
         }
         "aws" if texts.get(1..3) == Some(&["s3", "cp"]) => {
-            (paths_of_aws(&texts[3..])?, "the object does not exist", "--recursive")
+            let paths = paths_of_aws(&texts[3..])?;
+            let on_s3 = paths.first().is_some_and(|path| path.starts_with("s3://"));
+            (paths, if on_s3 { "the object does not exist" } else { "Is a directory" }, "--recursive")
         }
         "gsutil" => {
             let at = texts.iter().position(|text| *text == "cp")?;

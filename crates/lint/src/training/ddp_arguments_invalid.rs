@@ -83,8 +83,8 @@ fn no_list(program: &Program, wrap: &Call) -> Option<Found> {
             .certain_value(&given.text, &wrap.function, wrap.at.start)
             .is_some_and(|set| number(&set.text));
     let message = format!(
-        "device_ids of DistributedDataParallel is the number {}, not a list; `TypeError: 'int' object is not \
-         iterable`",
+        "device_ids of DistributedDataParallel is the number {}, not a list; `TypeError: object of type \
+         'int' has no len()`",
         given.text
     );
     is_number.then(|| Found::error(given.line, message, format!("Write `device_ids=[{}]`", given.text)))

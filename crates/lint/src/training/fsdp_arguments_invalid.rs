@@ -49,6 +49,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
+            "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\
+             model = FSDP(net, cpu_offload=False, mixed_precision=False)\n",
+        ),
+        named(
+            "train.py",
             "import torch\nfrom accelerate import FullyShardedDataParallelPlugin\n\
              plugin = FullyShardedDataParallelPlugin(sharding_strategy=\"FULL_SHARD\", cpu_offload=True)\n\
              torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n",
@@ -68,11 +73,12 @@ fn judge(program: &Program) -> Vec<Found> {
 
 fn types(program: &Program, call: &Call) -> Vec<Found> {
     let mut found = Vec::new();
-    let is_switch = |text: &str| matches!(text, "True" | "False");
+    // FSDP takes False as if nothing was given.
+    let is_on = |text: &str| text == "True";
     if let Some(one) = call.keyword("mixed_precision") {
         let kind =
             one.text.strip_prefix("torch.").is_some_and(|rest| rest.chars().all(char::is_alphanumeric));
-        if kind || is_switch(&one.text) || string(&one.text).is_some() {
+        if kind || is_on(&one.text) || string(&one.text).is_some() {
             let message = format!("mixed_precision of FSDP is {}; it takes a MixedPrecision", one.text);
             found.push(Found::error(
                 one.line,
@@ -81,13 +87,15 @@ fn types(program: &Program, call: &Call) -> Vec<Found> {
             ));
         }
     }
-    if let Some(one) = call.keyword("cpu_offload").filter(|one| is_switch(&one.text)) {
+    if let Some(one) = call.keyword("cpu_offload").filter(|one| is_on(&one.text)) {
         let message = format!("cpu_offload of FSDP is {}; it takes a CPUOffload", one.text);
         found.push(Found::error(one.line, message, "Write `CPUOffload(offload_params=True)`"));
     }
     if let Some(one) = call.keyword("sharding_strategy").filter(|one| string(&one.text).is_some()) {
-        let message =
-            format!("sharding_strategy of FSDP is the text {}; it takes a ShardingStrategy", one.text);
+        let message = format!(
+            "sharding_strategy of FSDP is the text {}; it takes a ShardingStrategy (KeyError with several ranks)",
+            one.text
+        );
         let name = string(&one.text).unwrap_or_default().to_ascii_uppercase();
         found.push(Found::error(one.line, message, format!("Write `ShardingStrategy.{name}`")));
     }

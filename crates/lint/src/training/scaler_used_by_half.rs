@@ -40,6 +40,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
+            "import torch\nscaler = torch.amp.GradScaler(\"cuda\")\nfor x in loader:\n    \
+             opt.zero_grad()\n    scaler.scale(net(x)).backward()\n    scaler.unscale_(opt)\n    \
+             opt.step()\n    scaler.update()\n",
+        ),
+        named(
+            "train.py",
             "import torch\nscaler = torch.amp.GradScaler(\"cuda\", enabled=use_amp)\nfor x in loader:\n    \
              opt.zero_grad()\n    scaler.scale(net(x)).backward()\n    scaler.step(opt)\n",
         ),
@@ -70,6 +76,10 @@ fn fault(program: &Program, scaler: &str) -> Option<Found> {
     }
     let body = program.loop_at(&scale.at)?;
     let Some(step) = of("step") else {
+        // It divides the gradients too.
+        if of("unscale_").is_some() {
+            return None;
+        }
         let plain =
             program.calls.iter().find(|call| contains(body, &call.at) && is_optimizer_step(program, call))?;
         let message = format!(
