@@ -10,6 +10,7 @@
 
 mod accelerate;
 mod asks;
+mod base;
 pub mod collect;
 mod compiles;
 mod compose;

@@ -1,5 +1,6 @@
 //! A whole command in one word of a list.
 
+use crate::base::Base;
 use serde_yaml::Value;
 
 use crate::one_word::{is_option_with_value, listed, program_of};
@@ -35,10 +36,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Images without a shell as entrypoint.
-const PLAIN: &[&str] =
-    &["python:", "pytorch/pytorch:", "nvidia/cuda:", "ubuntu:", "debian:", "nvcr.io/nvidia/pytorch:"];
-
 fn judge(file: &Compose) -> Vec<Found> {
     let own = file.services.iter().filter(|one| !one.extends_elsewhere);
     own.filter_map(|service| fault(service).or_else(|| option(service))).collect()
@@ -70,7 +67,8 @@ fn fault(service: &Service) -> Option<Found> {
     let word = text(items.first()?)?;
     let program = program_of(&word)?;
     let image = service.text("image").unwrap_or_default();
-    let certain = key == "entrypoint" || PLAIN.iter().any(|start| image.starts_with(start));
+    let certain =
+        key == "entrypoint" || Base::of(&image).is_some() || image.starts_with("nvcr.io/nvidia/pytorch:");
     let message = format!(
         "service {}: the first item of {key} is {word:?}; the container looks for a program of that \
          name, not \

@@ -1,5 +1,6 @@
 //! A program of a Python package whose library alone was copied from the stage that installed it.
 
+use crate::base::Base;
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -66,13 +67,10 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("bentoml", &["bentoml"]),
 ];
 
-/// Bases that have none of these programs.
-const BARE: &[&str] = &["python:", "nvidia/cuda:", "ubuntu:", "debian:"];
-
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let shipped = file.shipped();
     let bare = match shipped.last().map(|stage| &stage.from) {
-        Some(From::Image(image)) => image.known && BARE.iter().any(|name| image.text.starts_with(name)),
+        Some(From::Image(image)) => image.known && Base::of(&image.text).is_some_and(Base::lacks_packages),
         _ => false,
     };
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return Vec::new() };

@@ -1,5 +1,6 @@
 //! A file that is copied under the name of a directory.
 
+use crate::base::Base;
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -32,9 +33,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Images of which it is known that the directories named here are not in them.
-const BASES: &[&str] = &["python:", "ubuntu:", "debian:", "nvidia/cuda:", "pytorch/pytorch:", "rockylinux:"];
-
 /// Ends of the names of files.
 const FILES: &[&str] = &[
     ".txt", ".py", ".sh", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".lock", ".conf", ".pt", ".gguf",
@@ -46,7 +44,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn of_stage(stage: &Stage) -> Option<Found> {
     let From::Image(image) = &stage.from else { return None };
-    if !image.known || !BASES.iter().any(|start| image.text.starts_with(start)) {
+    // It is known that the directories named here are not in them.
+    let plain = Base::of(&image.text).is_some() || image.text.starts_with("rockylinux:");
+    if !image.known || !plain {
         return None;
     }
     stage.instructions.iter().enumerate().filter(|(_, one)| one.keyword == "COPY").find_map(|(at, one)| {

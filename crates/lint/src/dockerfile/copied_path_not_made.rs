@@ -1,5 +1,6 @@
 //! COPY --from of a path at which the stage has nothing.
 
+use crate::base::Base;
 use std::collections::BTreeSet;
 
 use crate::read::dockerfile::copied::join;
@@ -77,9 +78,6 @@ pub(crate) const RULE: Rule = Rule {
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/lib", "/etc", "/root", "/home", "/var", "/sbin", "/tmp", "/opt/conda", "/opt/nvidia"];
 
-/// Images that have nothing but the system and Python.
-const BARE: &[&str] = &["python:", "ubuntu:", "debian:", "nvidia/cuda:", "pytorch/pytorch:"];
-
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
@@ -139,7 +137,7 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
 /// Whether the first stage of a chain begins with an image that has nothing of the project.
 fn is_bare(chain: &[&Stage]) -> bool {
     chain.last().is_some_and(|first| match &first.from {
-        From::Image(image) => image.known && BARE.iter().any(|start| image.text.starts_with(start)),
+        From::Image(image) => image.known && Base::of(&image.text).is_some(),
         From::Stage(_) | From::Scratch => false,
     })
 }

@@ -1,5 +1,6 @@
 //! A virtual environment without the Python that it was made with.
 
+use crate::base::Base;
 use std::cell::OnceCell;
 
 use crate::read::dockerfile::python::Kind;
@@ -222,8 +223,7 @@ fn without_python(made: &Stage, stage: &Stage, path: &str) -> Option<String> {
         .image
         .filter(|image| image.repository == "python")
         .and_then(|image| image.python.as_deref());
-    let plain =
-        here.is_some() || ["nvidia/cuda:", "ubuntu:", "debian:"].iter().any(|start| base.starts_with(start));
+    let plain = here.is_some() || Base::of(base).is_some_and(Base::lacks_python);
     if !own || uv || local || !plain || stage.end.opaque || here == Some(series) {
         return None;
     }

@@ -1,5 +1,6 @@
 //! A whole command in one word of the JSON form.
 
+use crate::base::Base;
 use crate::one_word::{is_option_with_value, listed, program_of};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::instructions::Instruction;
@@ -27,9 +28,6 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
 };
-
-/// Images without a shell as entrypoint.
-const PLAIN: &[&str] = &["python:", "pytorch/pytorch:", "nvidia/cuda:", "ubuntu:", "debian:"];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = program(file);
@@ -62,7 +60,7 @@ fn program(file: &Dockerfile) -> Vec<Found> {
     let Some(program) = program_of(word) else { return Vec::new() };
     let base = file.shipped().last().map(|stage| stage.from.clone());
     let plain = matches!(base, Some(crate::read::dockerfile::From::Image(image))
-        if image.known && PLAIN.iter().any(|start| image.text.starts_with(start)));
+        if image.known && Base::of(&image.text).is_some());
     let message = format!(
         "the first item of {} is {word:?}; the container looks for a program of that name, not for {program}",
         one.keyword

@@ -1,5 +1,6 @@
 //! A RUN uses a file that a later COPY brings.
 
+use crate::base::Base;
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
@@ -45,17 +46,11 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Dockerfile) -> Vec<Found> {
     // What another image brings is not known.
     let known = |stage: &&Stage| {
-        let plain = [
-            "continuumio/",
-            "condaforge/",
-            "ghcr.io/astral-sh/uv",
-            "mambaorg/",
-            "pytorch/pytorch:",
-            "nvidia/cuda:",
-        ];
+        let plain = ["continuumio/", "condaforge/", "ghcr.io/astral-sh/uv", "mambaorg/"];
         match &stage.from {
             From::Image(image) => {
                 stage.runs.first().is_some_and(|run| run.state.bare)
+                    || Base::of(&image.text).is_some()
                     || plain.iter().any(|start| image.text.starts_with(start))
             }
             From::Stage(_) | From::Scratch => false,

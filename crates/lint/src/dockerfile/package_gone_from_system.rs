@@ -1,5 +1,6 @@
 //! A package that the distribution of the base image does not have.
 
+use crate::base::Base;
 use crate::read::dockerfile::{Dockerfile, Run, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -123,7 +124,7 @@ fn of_run(file: &Dockerfile, stage: &Stage, run: &Run) -> Vec<Found> {
 /// Whether a stage begins with the bare system, to whose repositories nothing is added.
 fn is_plain(file: &Dockerfile, stage: &Stage) -> bool {
     let Some(image) = file.base(stage) else { return false };
-    let bare = ["ubuntu:", "debian:", "python:"].iter().any(|start| image.text.starts_with(start));
+    let bare = matches!(Base::of(&image.text), Some(Base::System | Base::Python));
     let added = file.lineage(stage).into_iter().flat_map(|one| &one.instructions).any(|one| {
         let text = one.text.text.as_str();
         let copies = matches!(one.keyword.as_str(), "COPY" | "ADD")

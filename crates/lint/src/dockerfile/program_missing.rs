@@ -1,5 +1,6 @@
 //! A program that the image does not contain.
 
+use crate::base::Base;
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::shell;
@@ -231,8 +232,9 @@ fn has_stand_in(file: &Dockerfile, stage: &Stage) -> bool {
 fn is_small(stage: &Stage) -> bool {
     let From::Image(image) = &stage.from else { return false };
     let text = image.text.as_str();
-    let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|start| text.starts_with(start));
-    let slim = text.starts_with("python:") && text.contains("slim");
+    let base = Base::of(text);
+    let bare = base.is_some_and(Base::lacks_python);
+    let slim = base == Some(Base::Python) && text.contains("slim");
     let debian = stage.end.system.is_some_and(|system| system.family.has_apt());
     // Of an image with a compiler nobody knows what else its packages brought.
     image.known && (bare || slim) && debian && !text.contains("devel")

@@ -1,5 +1,6 @@
 //! pip, python3 or python in an image that does not contain it.
 
+use crate::base::Base;
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::python::{Kind, is_series};
 use crate::read::dockerfile::start::started;
@@ -203,7 +204,7 @@ fn found(line: usize, missing: Missing, base: &str, state: &State, effect: &str)
 /// The base image of a stage, where it certainly has no Python, and the commands of the stages before it.
 fn history<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Option<(&'f str, Vec<&'f Run>)> {
     let image = file.base(stage)?;
-    let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|name| image.text.starts_with(name));
+    let bare = Base::of(&image.text).is_some_and(Base::lacks_python);
     let earlier = file.lineage(stage).into_iter().skip(1).flat_map(|one| &one.runs);
     // Another image is often given to the build where the default is an argument.
     (bare && image.known && !image.default).then(|| (image.text.as_str(), earlier.collect()))

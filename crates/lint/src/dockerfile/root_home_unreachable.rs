@@ -1,5 +1,6 @@
 //! A user that needs files below /root, which only root may enter.
 
+use crate::base::Base;
 use crate::read::dockerfile::setup::{User, setups};
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, From};
@@ -86,9 +87,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     // Of other bases the mode of /root is not known.
     let bare = shipped.last().is_some_and(|stage| match &stage.from {
         From::Image(image) => {
-            let known =
-                ["python:", "nvidia/cuda:", "pytorch/pytorch:", "ubuntu:", "debian:", "vllm/vllm-openai:"];
-            image.known && known.iter().any(|start| image.text.starts_with(start))
+            image.known && (Base::of(&image.text).is_some() || image.text.starts_with("vllm/vllm-openai:"))
         }
         _ => false,
     });

@@ -1,5 +1,6 @@
 //! A Python package that loads a library of the system which is not there.
 
+use crate::base::Base;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
 
@@ -145,12 +146,11 @@ fn fix(name: &str, package: &str) -> String {
 fn is_small(stage: &Stage) -> bool {
     let From::Image(image) = &stage.from else { return false };
     let text = image.text.as_str();
-    let slim = text.starts_with("python:") && text.contains("slim");
+    let base = Base::of(text);
+    let slim = base == Some(Base::Python) && text.contains("slim");
     let copies = stage.instructions.iter().any(|one| {
         one.flag("from").is_some()
             && ["/usr", "/lib"].iter().any(|path| one.text.text.contains(&format!(" {path}")))
     });
-    image.known
-        && !copies
-        && (slim || ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|start| text.starts_with(start)))
+    image.known && !copies && (slim || base.is_some_and(Base::lacks_python))
 }

@@ -1,5 +1,6 @@
 //! A user that the image does not have.
 
+use crate::base::Base;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -81,10 +82,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 /// The base image, where its users are known.
 fn base<'f>(file: &'f Dockerfile, stage: &'f Stage) -> Option<&'f str> {
     let image = file.base(stage)?;
-    let known = ["python:", "debian:", "ubuntu:", "nvidia/cuda:", "pytorch/pytorch:"];
     let alpine = image.text.contains("alpine") || image.text.contains("ubi") || image.text.contains("rocky");
-    (image.known && !alpine && known.iter().any(|start| image.text.starts_with(start)))
-        .then_some(image.text.as_str())
+    (image.known && !alpine && Base::of(&image.text).is_some()).then_some(image.text.as_str())
 }
 
 /// Whether the system is one before Ubuntu had the user ubuntu.

@@ -1,5 +1,6 @@
 //! `python3 -m venv` without the package of the distribution that it needs.
 
+use crate::base::Base;
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -55,7 +56,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn of_stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     let image = file.base(stage)?;
-    let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|start| image.text.starts_with(start));
+    let bare = Base::of(&image.text).is_some_and(Base::lacks_python);
     if !bare || !image.known {
         return None;
     }

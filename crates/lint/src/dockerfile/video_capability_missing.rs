@@ -1,5 +1,6 @@
 //! NVENC and NVDEC without the libraries of the driver for them.
 
+use crate::base::Base;
 use crate::read::dockerfile::{Dockerfile, From, start};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::video::{has_video, used};
@@ -52,7 +53,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         _ => None,
     });
     // nvidia/cuda sets compute,utility.
-    let of_base = base.is_some_and(|base| base.starts_with("nvidia/cuda:"));
+    let of_base = base.is_some_and(|base| Base::of(&base) == Some(Base::Cuda));
     let value = match set {
         Some(set) => match &set.text {
             Some(value) => value.clone(),

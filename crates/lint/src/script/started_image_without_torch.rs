@@ -1,5 +1,6 @@
 //! A script imports torch in an image that has none.
 
+use crate::base::Base;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -26,10 +27,11 @@ fn judge(script: &Script) -> Vec<Found> {
         matches!(command.program(), "docker" | "podman" | "nerdctl") && command.word(1) == "run"
     });
     let found = runs.filter_map(|command| {
-        let image = command.words.iter().skip(2).find(|word| {
-            let bare = word.text.strip_prefix("docker.io/").unwrap_or(&word.text);
-            bare.starts_with("python:") || bare.starts_with("nvidia/cuda:")
-        })?;
+        let image = command
+            .words
+            .iter()
+            .skip(2)
+            .find(|word| matches!(Base::of(&word.text), Some(Base::Python | Base::Cuda)))?;
         let text = command.text();
         // A folder of the host may bring it along.
         let brings = ["pip", "install", " -v", "--volume", "--mount"].iter().any(|word| text.contains(word));

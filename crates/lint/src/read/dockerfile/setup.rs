@@ -1,5 +1,6 @@
 //! Who runs an instruction, and in which shell: USER and SHELL, followed through the stages.
 
+use crate::base::Base;
 use std::rc::Rc;
 
 use super::expand::expand;
@@ -21,18 +22,8 @@ pub(crate) struct Setup {
     pub shell: Vec<String>,
 }
 
-/// Repositories whose images run as root.
-const ROOT: &[&str] = &[
-    "nvidia/cuda:",
-    "pytorch/pytorch:",
-    "nvcr.io/nvidia/pytorch:",
-    "python:",
-    "ubuntu:",
-    "debian:",
-    "rockylinux:",
-    "continuumio/",
-    "condaforge/",
-];
+/// Repositories besides those of [`Base`] whose images run as root.
+const ROOT: &[&str] = &["nvcr.io/nvidia/pytorch:", "rockylinux:", "continuumio/", "condaforge/"];
 
 /// Repositories whose images run as a user of their own, with its name.
 const OTHERS: &[(&str, &str)] =
@@ -74,7 +65,7 @@ fn user_of(image: &str) -> User {
     let known = OTHERS.iter().find(|(start, _)| image.starts_with(start));
     match known {
         Some((_, name)) => User::Other((*name).to_owned()),
-        None if ROOT.iter().any(|start| image.starts_with(start)) => User::Root,
+        None if Base::of(image).is_some() || ROOT.iter().any(|start| image.starts_with(start)) => User::Root,
         None => User::Unknown,
     }
 }

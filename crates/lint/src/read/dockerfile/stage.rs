@@ -1,5 +1,6 @@
 //! The stages of a Dockerfile, each followed from its base to its end.
 
+use crate::base::Base;
 use catalog::Catalog;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -224,8 +225,8 @@ impl Reader {
                     Existence::Yes(image) if reference.known => Some(image),
                     _ => None,
                 };
-                let bare = ["nvidia/cuda:", "python:", "ubuntu:", "debian:"];
-                let bare = reference.known && bare.iter().any(|name| reference.text.starts_with(name));
+                let base = Base::of(&reference.text).filter(|_| reference.known);
+                let bare = base.is_some_and(Base::lacks_packages);
                 (From::Image(reference), State { bare, ..State::of(self.catalog, image) })
             }
         };
