@@ -79,9 +79,9 @@ fn a_damaged_machine_gets_a_verdict() {
     let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     for server in servers() {
         let whole = readings(&server);
-        for round in 0..12 {
-            // One reading in eight is damaged, in the last rounds every one.
-            let one_in = if round < 10 { 8 } else { 1 };
+        for round in 0..6 {
+            // One reading in eight is damaged, in the last round every one.
+            let one_in = if round < 5 { 8 } else { 1 };
             let readings = whole.iter().map(|(ask, reading)| {
                 let reading = if rng.next_u32().is_multiple_of(one_in) {
                     damage(reading, &mut rng)

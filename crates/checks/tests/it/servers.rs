@@ -16,6 +16,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use checks::{self, CHECKS, CheckResult, Group, Verdict};
 use facts::{Expected, gather};
@@ -79,17 +80,22 @@ fn path(name: &str, ending: &str) -> PathBuf {
     PathBuf::from(format!("{DIR}/{name}{ending}"))
 }
 
-fn servers() -> Vec<Server> {
-    let judge = |name: String| {
-        let kept = fs::read_to_string(path(&name, ".expected")).unwrap_or_default();
-        let header = header(&name, &kept);
-        let snapshot =
-            Snapshot::open(&path(&name, ".json")).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let facts = gather::recorded(&snapshot.host(), header.expect.clone(), catalog::testing::catalog());
-        let results = checks::judge(CHECKS, &facts);
-        Server { name, header, kept, results }
-    };
-    stems(".json").into_iter().map(judge).collect()
+/// Every server with its results, judged once for all tests.
+fn servers() -> &'static [Server] {
+    static SERVERS: LazyLock<Vec<Server>> = LazyLock::new(|| {
+        let judge = |name: String| {
+            let kept = fs::read_to_string(path(&name, ".expected")).unwrap_or_default();
+            let header = header(&name, &kept);
+            let snapshot =
+                Snapshot::open(&path(&name, ".json")).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let facts =
+                gather::recorded(&snapshot.host(), header.expect.clone(), catalog::testing::catalog());
+            let results = checks::judge(CHECKS, &facts);
+            Server { name, header, kept, results }
+        };
+        stems(".json").into_iter().map(judge).collect()
+    });
+    &SERVERS
 }
 
 /// Findings and unknowns, one a line, in the order of the checks; what passed or does not apply is left out.
