@@ -4,6 +4,7 @@
 #     fuzz/run.sh             each target 60 s
 #     fuzz/run.sh 3600        each an hour
 #     fuzz/run.sh 60 log elf  only these targets
+#     fuzz/run.sh 60 3/12     the third of twelve parts of the targets, for several machines
 #
 # Installs cargo-fuzz where it is missing (libFuzzer needs a C++ compiler). Corpora (fuzz/corpus) start from the files of the tests
 # and are kept between runs. Inputs that failed are in fuzz/artifacts; `cargo fuzz tmin TARGET FILE` makes one smaller. SANITIZER
@@ -75,9 +76,16 @@ targets=(
     worker_protocol
 )
 seconds=${1:-60}
-[[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "usage: fuzz/run.sh [SECONDS [TARGET…]]" >&2; exit 2; }
+usage() { echo "usage: fuzz/run.sh [SECONDS [TARGET… | PART/PARTS]]" >&2; exit 2; }
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || usage
 shift || true
-[ $# -eq 0 ] || targets=("$@")
+if [[ ${1:-} =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]]; then
+    part=${BASH_REMATCH[1]} parts=${BASH_REMATCH[2]} all=("${targets[@]}") targets=()
+    [ "$part" -le "$parts" ] || usage
+    for at in "${!all[@]}"; do [ $((at % parts + 1)) -ne "$part" ] || targets+=("${all[at]}"); done
+elif [ $# -gt 0 ]; then
+    targets=("$@")
+fi
 sanitizer=${SANITIZER:-address}
 # How many targets run at the same time.
 readonly AT_ONCE=2
