@@ -14,8 +14,9 @@ use super::{
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
     kubernetes_kinds, mirrors, misleading_packages, model_layers, model_servers, nccl, nccl_functions,
     network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments,
-    sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit,
-    toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
+    sbatch_options, sshd_keywords, stack_keys, sxids, system_packages, systems, throttle_reasons,
+    time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
+    xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -134,6 +135,8 @@ catalog! {
     pub stack_keys: Table<stack_keys::StackKey>,
     /// SXids, by number.
     pub sxids: Table<sxids::Sxid>,
+    /// Packages of Debian and Ubuntu, and whether they bring Python.
+    pub system_packages: Table<system_packages::SystemPackage>,
     /// Linux distributions, their Pythons and compilers.
     pub systems: systems::Systems,
     /// Why GPUs lower their clocks, the reason to show first at the start.

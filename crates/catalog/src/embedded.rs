@@ -9,9 +9,9 @@ use super::{
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
     images, kubernetes_kinds, mirrors, misleading_packages, model_layers, model_servers, nccl,
     nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
-    presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons,
-    time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
-    xids,
+    presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, system_packages, systems,
+    throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks,
+    variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -154,6 +154,7 @@ static FILES: &[File] = &[
     of::<RowTable<sshd_keywords::SshdKeyword>>(&[by(&["keyword"], Alphabet)]),
     of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),
     of::<RowTable<sxids::Sxid>>(&[by(&["number"], Numbers)]),
+    of::<RowTable<system_packages::SystemPackage>>(&[by(&["package"], Alphabet)]),
     of::<systems::Systems>(&[
         named("systems", &["id"], Free),
         named("pythons", &["python"], Versions),

@@ -69,6 +69,7 @@ pub mod sshd_keywords;
 pub mod stack_keys;
 pub mod strtoll;
 pub mod sxids;
+pub mod system_packages;
 pub mod systems;
 #[doc(hidden)]
 pub mod testing;

@@ -1,8 +1,8 @@
 //! A whole command in one word of a list.
 
-use crate::base::Base;
 use serde_yaml::Value;
 
+use crate::base::Base;
 use crate::one_word::{is_option_with_value, listed, program_of};
 use crate::read::compose::{Compose, Service, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};

@@ -1,9 +1,9 @@
 //! A text under `command` that docker compose splits otherwise than it looks.
 
-use crate::programs;
 use serde_yaml::Value;
 
 use crate::one_word::is_program;
+use crate::programs;
 use crate::read::compose::{Compose, Service, bare};
 use crate::read::quotes::{open_quote, split};
 use crate::rule::{Found, Judge, Rule, Severity, compose};

@@ -1,8 +1,8 @@
 //! Two nodes of one job with the same rank, or a rank that does not exist.
 
-use crate::programs;
 use std::collections::BTreeMap;
 
+use crate::programs;
 use crate::read::compose::{Compose, IsStack, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 

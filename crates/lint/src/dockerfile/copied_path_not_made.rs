@@ -1,8 +1,8 @@
 //! COPY --from of a path at which the stage has nothing.
 
-use crate::base::Base;
 use std::collections::BTreeSet;
 
+use crate::base::Base;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage};

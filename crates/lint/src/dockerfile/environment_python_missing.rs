@@ -1,8 +1,8 @@
 //! A virtual environment without the Python that it was made with.
 
-use crate::base::Base;
 use std::cell::OnceCell;
 
+use crate::base::Base;
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage};

@@ -1,5 +1,7 @@
 //! pip, python3 or python in an image that does not contain it.
 
+use catalog::system_packages::Brings;
+
 use crate::base::Base;
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::python::{Kind, is_series};
@@ -62,87 +64,6 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM ubuntu:22.04\nRUN command -v pip && pip install numpy || true\n"),
     ],
 };
-
-/// Packages that neither depend on nor recommend Python: the closures of Debian 12's packages (`Depends` and
-/// `Recommends`) do not contain python3, and those of Ubuntu do not differ in that.
-const WITHOUT_PYTHON: &[&str] = &[
-    "apt-transport-https",
-    "bc",
-    "build-essential",
-    "bzip2",
-    "ca-certificates",
-    "cmake",
-    "curl",
-    "dumb-init",
-    "file",
-    "g++",
-    "gcc",
-    "git",
-    "git-lfs",
-    "gnupg",
-    "gnupg2",
-    "gosu",
-    "htop",
-    "iproute2",
-    "iputils-ping",
-    "jq",
-    "less",
-    "libaio-dev",
-    "libbz2-dev",
-    "libcurl4-openssl-dev",
-    "libffi-dev",
-    "libgl1",
-    "libgl1-mesa-glx",
-    "libglib2.0-0",
-    "libgomp1",
-    "libjpeg-dev",
-    "liblzma-dev",
-    "libncurses5-dev",
-    "libncursesw5-dev",
-    "libnuma-dev",
-    "libpng-dev",
-    "libreadline-dev",
-    "libsm6",
-    "libsndfile1",
-    "libsqlite3-dev",
-    "libssl-dev",
-    "libxext6",
-    "libxrender1",
-    "locales",
-    "make",
-    "nano",
-    "net-tools",
-    "netcat-openbsd",
-    "numactl",
-    "openssh-client",
-    "patch",
-    "pkg-config",
-    "procps",
-    "screen",
-    "sudo",
-    "tini",
-    "tmux",
-    "tzdata",
-    "unzip",
-    "wget",
-    "xz-utils",
-    "zip",
-    "zlib1g-dev",
-    "zstd",
-];
-
-/// Packages that bring python3 and not pip.
-const WITHOUT_PIP: &[&str] = &[
-    "lsb-release",
-    "python3",
-    "python3-dev",
-    "python3-distutils",
-    "python3-minimal",
-    "python3-setuptools",
-    "python3-venv",
-    "python3-wheel",
-    "software-properties-common",
-];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = file.stages.iter().filter_map(|stage| in_stage(file, stage)).collect();
@@ -230,10 +151,10 @@ fn missing(command: &Command, state: &State, earlier: &[&Run], runs: &[Run]) -> 
         return None;
     }
     let kind = if pip { state.pythons.pip.kind } else { state.pythons.default.kind };
-    let without_python = |name: &str| WITHOUT_PYTHON.contains(&name);
-    let without_pip = |name: &str| {
-        without_python(name) || name.starts_with("lib") || WITHOUT_PIP.contains(&name) || is_interpreter(name)
-    };
+    let packages = state.catalog.system_packages();
+    let without_python = |name: &str| packages.of(name).is_some_and(|row| row.brings == Brings::NoPython);
+    let without_pip =
+        |name: &str| packages.of(name).is_some() || name.starts_with("lib") || is_interpreter(name);
     match kind {
         Kind::Absent if !pip => (all(&without_python) && !mentions("python")).then_some(Missing::Python3),
         Kind::Absent | Kind::System if pip => (all(&without_pip) && !mentions("pip")).then_some(Missing::Pip),

@@ -1,8 +1,8 @@
 //! A command over several lines that ends too early.
 
-use crate::programs;
 use std::collections::BTreeSet;
 
+use crate::programs;
 use crate::read::script::Script;
 use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 

@@ -1,8 +1,8 @@
 //! A loop that starts the nodes of a job one after the other.
 
-use crate::programs;
 use std::cell::OnceCell;
 
+use crate::programs;
 use crate::read::assigned::{self, Assigned};
 use crate::read::dockerfile::command::Command;
 use crate::read::handed;

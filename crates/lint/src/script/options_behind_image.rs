@@ -1,8 +1,8 @@
 //! Options of docker or apptainer that the container gets as its command.
 
-use crate::programs;
 use catalog::Catalog;
 
+use crate::programs;
 use crate::read::docker_run::{DockerRun, option};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::handed::all_commands;

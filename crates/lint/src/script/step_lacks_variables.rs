@@ -1,8 +1,8 @@
 //! Tasks of a step that do not get the variables which the batch script exports.
 
-use crate::programs;
 use std::collections::BTreeSet;
 
+use crate::programs;
 use crate::read::assigned;
 use crate::read::dockerfile::command::Command;
 use crate::read::handed;

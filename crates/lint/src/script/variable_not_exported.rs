@@ -1,8 +1,8 @@
 //! A script sets a variable for nobody.
 
-use crate::programs;
 use std::collections::BTreeSet;
 
+use crate::programs;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::Catalog;

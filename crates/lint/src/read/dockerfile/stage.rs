@@ -1,6 +1,5 @@
 //! The stages of a Dockerfile, each followed from its base to its end.
 
-use crate::base::Base;
 use catalog::Catalog;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -12,6 +11,7 @@ use super::instructions::{Instruction, parse};
 use super::state::State;
 use super::text::Text;
 use super::{copied, listed, shell};
+use crate::base::Base;
 use crate::file::{Context, Over};
 use catalog::images::Existence;
 
