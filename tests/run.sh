@@ -137,7 +137,7 @@ section "Formatting"
 cargo fmt --all --check || fail "cargo fmt --check: run cargo fmt"
 
 section "Shell scripts"
-mapfile -t scripts < <(find tests src packaging .ci -type f \( -name '*.sh' -o -name '*.bash' -o -path '.ci/run' \) | sort)
+mapfile -t scripts < <(find tests src packaging docs .ci -type f \( -name '*.sh' -o -name '*.bash' -o -path '.ci/run' \) | sort)
 for script in "${scripts[@]}"; do
     bash -n "$script" || fail "$script"
 done
@@ -191,6 +191,9 @@ status=$?
 index=''
 cat "$index_log"
 count_tests "$status" "$index_log" "${index_tests[@]}"
+
+section "Documentation site"
+if docs/site/build.sh; then passed=$((passed + 1)); else fail "docs/site/build.sh"; fi
 
 section "Base images of the lab"
 wait "$images"

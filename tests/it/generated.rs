@@ -22,7 +22,9 @@ use lint::{self, RULES, Subject};
 use resolve::parse::{self, StackOptions};
 use resolve::request::Request;
 
-pub(super) fn same(name: &str, generated: &str) {
+use crate::site::pages;
+
+pub(crate) fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("ENVDOC_REGENERATE").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -41,46 +43,35 @@ fn schema<T: schemars::JsonSchema>() -> String {
     serde_json::to_string_pretty(&schemars::schema_for!(T)).unwrap() + "\n"
 }
 
+/// A row of a list of ids: the id, which links to the file with its explanation, and the other cells.
+fn row(id: &str, source: &str, cells: &[&str]) -> String {
+    let cells = cells.iter().map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
+    format!("| [`{id}`](../{source}) | {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
 #[test]
 fn checks_page_is_current() {
     let mut text = String::from(
         "# Checks\n\n<!-- Generated from crates/checks by tests/it/generated.rs; edit there. -->\n\n\
-         What `envdoc check` looks at, in the order of its report. The same texts are shown offline by\n\
-         `envdoc explain ID`. Ids go after `--only` and `--ignore`, and so do the names of groups.\n\n",
+         What `envdoc check` looks at, in the order of its report. Each id links to what the check does, \
+         why, how to fix a\n\
+         finding, and the sources; `envdoc explain ID` shows the same text offline. Ids go after `--only` \
+         and `--ignore`,\n\
+         and so do the names of groups.\n",
     );
     for &group in Group::ALL {
-        let _ = writeln!(
-            text,
-            "## {} (`{}`)\n\n| check | a healthy machine |\n|---|---|",
-            group.title(),
-            group.id()
-        );
+        let (title, id) = (group.title(), group.id());
+        let _ = writeln!(text, "\n## {title} (`{id}`)\n\n| check | a healthy machine |\n|---|---|");
         for check in CHECKS.iter().filter(|check| check.group == group) {
-            let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", check.id, check.summary.replace('|', "\\|"));
+            text += &row(check.id, &pages::explanation(check.id, check.explain), &[check.summary]);
         }
-        text.push('\n');
     }
     text.push_str(
-        "## Several machines together (`envdoc cluster check`)\n\n| check | healthy machines |\n|---|---|\n",
+        "\n## Several machines together (`envdoc cluster check`)\n\n| check | healthy machines \
+         |\n|---|---|\n",
     );
     for check in FLEET_CHECKS {
-        let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", check.id, check.summary.replace('|', "\\|"));
-    }
-    text.push('\n');
-    for check in CHECKS {
-        let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
-        let _ = writeln!(
-            text,
-            "### {}\n\n{}. Looks at: {}.\n\n{explain}",
-            check.id,
-            check.summary,
-            explain::applies(check.applies)
-        );
-    }
-    for check in FLEET_CHECKS {
-        let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
-        let _ =
-            writeln!(text, "### {}\n\n{}. Looks at: several machines.\n\n{explain}", check.id, check.summary);
+        text += &row(check.id, &pages::explanation(check.id, check.explain), &[check.summary]);
     }
     same("docs/checks.md", &text);
 }
@@ -88,34 +79,38 @@ fn checks_page_is_current() {
 #[test]
 fn lint_rules_page_is_current() {
     let mut text = String::from(
-        "# Rules of lint\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
-         What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after \
-         `--only` and\n\
-         `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
+        "# Lint rules\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
+         What `envdoc lint` finds. Each id links to what the rule finds, why it matters, how to fix it, and \
+         the sources;\n\
+         `envdoc explain RULE` shows the same text offline. Ids go after `--only` and `--ignore`, and into a \
+         file:\n\
+         `# envdoc: ignore=RULE`.\n",
     );
     for subject in Subject::ALL {
-        let _ = writeln!(text, "## {}\n\n| rule | at worst | a sound file |\n|---|---|---|", subject.title());
+        let title = subject.title();
+        let _ = writeln!(text, "\n## {title}\n\n| rule | at worst | a sound file |\n|---|---|---|");
         for rule in RULES.iter().filter(|rule| rule.subject() == *subject) {
-            let summary = rule.summary.replace('|', "\\|");
-            let _ = writeln!(text, "| [`{0}`](#{0}) | {1} | {summary} |", rule.id, rule.severity.word());
+            let source = pages::explanation(rule.id, rule.explain);
+            text += &row(rule.id, &source, &[rule.severity.word(), rule.summary]);
         }
-        text.push('\n');
-    }
-    for rule in RULES {
-        let explain = rule.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
-        let _ = writeln!(text, "### {}\n\n{}.\n\n{explain}", rule.id, capital(rule.summary));
-        let example = &rule.fires[0];
-        let language = match example.name.rsplit('.').next().unwrap_or_default() {
-            "Dockerfile" => "dockerfile",
-            "yaml" => "yaml",
-            "json" => "json",
-            "py" => "python",
-            "sh" => "sh",
-            _ => "text",
-        };
-        let _ = writeln!(text, "#### Found in\n\n`{}`\n\n```{language}\n{}```\n", example.name, example.text);
     }
     same("docs/lints.md", &text);
+}
+
+#[test]
+fn image_rules_page_is_current() {
+    let mut text = String::from(
+        "# Image rules\n\n<!-- Generated from crates/image/src by tests/it/generated.rs; edit there. -->\n\n\
+         What `envdoc inspect` and `envdoc build` find. Each id links to its explanation; `envdoc explain \
+         ID` shows it\n\
+         offline.\n\n\
+         | rule | at worst | a sound image |\n|---|---|---|\n",
+    );
+    for rule in image::rules() {
+        let source = pages::explanation(rule.id(), rule.explain());
+        text += &row(rule.id(), &source, &[rule.severity().word(), rule.summary()]);
+    }
+    same("docs/image-rules.md", &text);
 }
 
 /// Claims of tutorials that are wrong or outdated, and the rule that finds each; `tests/lint.rs` lints them.
@@ -146,12 +141,14 @@ fn claims_page_is_current() {
     );
     for one in seen {
         let (rule, file) = (one.rule.as_deref().unwrap(), one.file.as_deref().unwrap());
+        let found = RULES.iter().find(|known| known.id == rule).unwrap();
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {file} | [`{rule}`](lints.md#{rule}) |",
+            "| {} | {} | {} | {file} | [`{rule}`](../{}) |",
             one.id,
             cell(&one.claim),
-            one.verdict
+            one.verdict,
+            pages::explanation(rule, found.explain)
         );
     }
     text.push_str("\n## Not visible in a file\n\n| id | claim | verdict | why |\n|---|---|---|---|\n");
@@ -171,32 +168,22 @@ fn signatures_page_is_current() {
          envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that \
          match;\n\
          `envdoc explain ID` shows causes, how to confirm each, fixes, example lines and the source, \
-         offline.\n\n\
+         offline. Each id links\n\
+         to its row of the catalog.\n\n\
          A *root cause* is where a failure began; a *symptom* follows from another failure; *context* is no \
          failure\n\
-         by itself.\n\n",
+         by itself.\n",
         all.len()
     );
     for component in Component::ALL {
-        let _ = writeln!(
-            text,
-            "## {}\n\n| signature | role | message | causes |\n|---|---|---|---|",
-            component.title()
-        );
+        let title = component.title();
+        let _ = writeln!(text, "\n## {title}\n\n| signature | role | message |\n|---|---|---|");
         for one in all.iter().filter(|one| one.component == *component) {
-            let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause).collect();
-            let cells = [one.role.describe().to_owned(), message::general(one.message), causes.join("; ")];
-            let cells = cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
-            let _ = writeln!(text, "| `{}` | {} |", one.id, cells.join(" | "));
+            let cells = [one.role.describe(), &message::general(one.message)];
+            text += &row(one.id, &pages::row(one), &cells);
         }
-        text.push('\n');
     }
-    same("docs/signatures.md", &(text.trim_end().to_owned() + "\n"));
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    same("docs/signatures.md", &text);
 }
 
 #[test]
@@ -410,7 +397,8 @@ fn render_transcript() -> String {
     format!("```console\n$ envdoc render dockerfile {options}\n{before}LABEL …\n\n{rest}```\n")
 }
 
-fn resolve_transcript() -> String {
+/// What `envdoc resolve --cuda 12.1 --python 3.12` prints on a fixed day.
+pub(crate) fn resolve_report(layout: diagnostic::layout::Layout) -> String {
     let typed =
         StackOptions { cuda: Some("12.1".into()), python: Some("3.12".into()), ..StackOptions::default() };
     let requirements = parse::requirements(resolve::testing::universe(), &typed).unwrap().requirements;
@@ -422,7 +410,10 @@ fn resolve_transcript() -> String {
         warnings: &[],
         notes: &[],
     };
-    let shown = resolve::report::text::report(&report, LAYOUT);
-    let shown = anstream::adapter::strip_str(&shown).to_string();
+    resolve::report::text::report(&report, layout)
+}
+
+fn resolve_transcript() -> String {
+    let shown = anstream::adapter::strip_str(&resolve_report(LAYOUT)).to_string();
     format!("```console\n$ envdoc resolve --cuda 12.1 --python 3.12\n\n{shown}```\n")
 }

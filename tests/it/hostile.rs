@@ -61,7 +61,7 @@ fn texts(fits: impl Fn(&str) -> bool) -> Vec<String> {
     STRINGS.iter().filter(|one| fits(&one.value)).map(|one| format!("{MARK}{}", one.value)).collect()
 }
 
-fn envdoc(arguments: &[&str], dir: &Path) -> Command {
+pub(crate) fn envdoc(arguments: &[&str], dir: &Path) -> Command {
     let program = std::env::var("ENVDOC_HOSTILE_PROGRAM");
     let mut command = Command::new(program.as_deref().unwrap_or(env!("CARGO_BIN_EXE_envdoc")));
     command.args(arguments).current_dir(dir).env("ENVDOC_CATALOG_DIR", "").env("TERM", "xterm-256color");
@@ -71,14 +71,18 @@ fn envdoc(arguments: &[&str], dir: &Path) -> Command {
     command
 }
 
-/// Everything that a program writes to the terminal that it runs on.
-fn on_terminal(mut command: Command) -> Vec<u8> {
+/// Everything that a program writes to the terminal that it runs on, which has that many columns.
+pub(crate) fn on_terminal(mut command: Command, columns: Option<u16>) -> Vec<u8> {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap();
     let other = fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    if let Some(ws_col) = columns {
+        let size = rustix::termios::Winsize { ws_row: 40, ws_col, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&other, size).unwrap();
+    }
     command.stdin(Stdio::null()).stdout(other.try_clone().unwrap()).stderr(other);
     let mut child = command.spawn().unwrap();
     // It holds the other side of the terminal.
@@ -176,7 +180,7 @@ fn judge(source: &str, commands: impl IntoIterator<Item = Command>) -> Option<St
     let mut reached = Reached::default();
     let mut last = Vec::new();
     for command in commands {
-        last = on_terminal(command);
+        last = on_terminal(command, None);
         reached.add(&last);
     }
     let Reached { shown, characters, lines, no_text } = reached;

@@ -22,6 +22,7 @@ mod nccl;
 mod packaging;
 mod refresh;
 mod registry;
+mod site;
 mod sizes;
 mod training;
 mod traps;

@@ -1,4 +1,5 @@
-//! What packages say of envdoc is what Cargo.toml says, and the release workflow builds them with packaging/release.sh.
+//! What packages say of envdoc is what Cargo.toml says, and the workflows run the scripts of the
+//! repository.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
 use std::fs;
@@ -97,6 +98,25 @@ fn deb_and_rpm_install_completions_man_pages_and_licences() {
 fn commands(job: &Yaml) -> String {
     let steps = job["steps"].as_sequence().unwrap().iter();
     steps.filter_map(|step| step.get("run")?.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// The site is published from one branch, and only the job that publishes it may write.
+#[test]
+fn the_docs_workflow_runs_the_script_of_the_site() {
+    let workflow = yaml(".github/workflows/docs.yml");
+    let (build, publish) = (&workflow["jobs"]["build"], &workflow["jobs"]["publish"]);
+    let command = commands(build);
+    assert_eq!(command.split_whitespace().next(), Some("docs/site/build.sh"));
+    let mode = fs::metadata(root().join("docs/site/build.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o111, 0o111, "docs/site/build.sh is executable");
+    let uploaded =
+        build["steps"].as_sequence().unwrap().iter().find_map(|step| step["with"]["path"].as_str());
+    assert!(read("docs/site/build.sh").contains(uploaded.unwrap()), "the site is built into {uploaded:?}");
+    assert_eq!(publish["needs"].as_str(), Some("build"));
+    assert_eq!(publish["if"].as_str(), Some("github.ref == 'refs/heads/main'"));
+    assert_eq!(workflow["permissions"]["contents"].as_str(), Some("read"));
+    let writes = |job: &Yaml| job["permissions"].as_mapping().unwrap().values().any(|one| one == "write");
+    assert!(writes(publish) && !writes(build));
 }
 
 #[test]
