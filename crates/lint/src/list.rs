@@ -438,6 +438,7 @@ pub const RULES: &[&Rule] = rules![
     runner_without_gpu
     registry_permission_missing
     step_terminal_missing
+    version_read_as_number
     recipe_dollar_single
     shell_call_expanded_by_make
     recipe_without_tab
