@@ -448,6 +448,7 @@ pub const RULES: &[&Rule] = rules![
     python_not_parsed
     timeout_unit_wrong
     environment_value_not_text
+    unread_variable_set
     collective_retried
     set_epoch_missing
     loader_workers_by_cores

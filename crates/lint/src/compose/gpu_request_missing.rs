@@ -110,7 +110,7 @@ fn judge(file: &Compose) -> Vec<Found> {
                 false => format!("{} requests no GPU, but {why}", service.title),
             };
             // Somebody may only look into an image of a framework.
-            if file.run && !is_gpu_work(file, service) {
+            if file.run && (!is_gpu_work(file, service) || service.command().contains("--gpus")) {
                 return None;
             }
             if lost {
