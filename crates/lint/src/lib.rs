@@ -310,8 +310,13 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         Some(other) => match other.by {
             Some(_) if file.kind.lists_packages() => file.name.clone(),
             Some(by) => {
-                found.message.push_str(&format!(" (installed in line {by} of {})", file.name));
-                file.sibling(&other.path)
+                let installed = file.sibling(&other.path);
+                let by_file = match file.name.starts_with('/') {
+                    true => path_from(&installed, &file.name),
+                    false => file.name.clone(),
+                };
+                found.message.push_str(&format!(" (installed in line {by} of {by_file})"));
+                installed
             }
             // Next to the compose file.
             None if file.kind == Kind::Compose && file.context.contains_key(&other.path) => {
@@ -325,11 +330,42 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     let own = found.file.is_none() || file.kind.lists_packages();
     let changed = if own { Some(file.text.as_str()) } else { other_text(&found, file) };
     let edits = changed.map(|text| edit::edits(&found.changes, &name, text)).unwrap_or_default();
-    let mut found = found.with_edits(edits).without_credentials();
+    let mut found = with_short_names(found.with_edits(edits), file).without_credentials();
     if file.kind.lists_packages() {
         found.file = None;
     }
     Finding { rule, file: name, found }
+}
+
+/// The same, with the other files by their place next to this one where they have absolute names: a report
+/// names the directory of its files already.
+fn with_short_names(mut found: Found, file: &File) -> Found {
+    for other in file.over.iter().filter(|other| other.name.starts_with('/')) {
+        let shown = found.message.contains(&other.name)
+            || found.fixes.iter().any(|fix| fix.title.contains(&other.name));
+        if !shown {
+            continue;
+        }
+        let short = path_from(&file.name, &other.name);
+        found.message = found.message.replace(&other.name, &short);
+        for fix in &mut found.fixes {
+            fix.title = fix.title.replace(&other.name, &short);
+        }
+    }
+    found
+}
+
+/// The path of a file from the directory of another one: `../run.sh`.
+fn path_from(file: &str, other: &str) -> String {
+    let folder: Vec<&str> = file.rsplit_once('/').map_or("", |(folder, _)| folder).split('/').collect();
+    let parts: Vec<&str> = other.split('/').collect();
+    let same = folder.iter().zip(&parts).take_while(|(one, other)| one == other).count();
+    // Without a common directory below the root it keeps its name.
+    if same < 2 {
+        return other.to_owned();
+    }
+    let ups = std::iter::repeat_n("..", folder.len() - same);
+    ups.chain(parts[same..].iter().copied()).collect::<Vec<_>>().join("/")
 }
 
 fn kept(

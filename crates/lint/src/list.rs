@@ -438,6 +438,7 @@ pub const RULES: &[&Rule] = rules![
     runner_without_gpu
     registry_permission_missing
     step_terminal_missing
+    version_read_as_number
     recipe_dollar_single
     shell_call_expanded_by_make
     recipe_without_tab
@@ -447,6 +448,7 @@ pub const RULES: &[&Rule] = rules![
     python_not_parsed
     timeout_unit_wrong
     environment_value_not_text
+    unread_variable_set
     collective_retried
     set_epoch_missing
     loader_workers_by_cores

@@ -450,3 +450,20 @@ fn overlapping_edits_take_several_passes() {
         +PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512\n";
     assert_eq!(fixes.files[0].diff(), diff);
 }
+
+#[test]
+fn other_files_are_named_from_the_one_that_is_judged() {
+    let of = |name: &str, script: &str| {
+        let text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\n\
+                    main_process_ip: a\nnum_machines: 2\nnum_processes: 16\n";
+        let mut file = File::new(catalog::testing::catalog(), name, text, Kind::AccelerateConfig);
+        file.over = vec![Over::new(script, "srun accelerate launch --config_file c.yaml t.py\n")];
+        let rule = RULES.iter().find(|rule| rule.id == "accelerate-machines-do-not-meet").unwrap();
+        let found = lint(&[*rule], CHECKS, &file).remove(0).found;
+        with_short_names(Found { message: format!("{script} starts"), ..found }, &file).message
+    };
+    assert_eq!(of("/srv/job/c.yaml", "/srv/job/run.sh"), "run.sh starts");
+    assert_eq!(of("/srv/job/conf/c.yaml", "/srv/job/run.sh"), "../run.sh starts");
+    assert_eq!(of("conf/c.yaml", "run.sh"), "run.sh starts");
+    assert_eq!(of("/c.yaml", "/srv/run.sh"), "/srv/run.sh starts");
+}

@@ -1,7 +1,11 @@
 //! Machines of a job that all have the same rank, or no address to meet at.
 
+use serde_yaml::Value;
+
+use crate::file::Over;
 use crate::read::accelerate::AccelerateConfig;
 use crate::read::launch::Launch;
+use crate::recognize::base_name;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -34,8 +38,27 @@ pub(crate) const RULE: Rule = Rule {
              2\nnum_processes: 16\n",
             &[("run.sh", "accelerate launch --config_file c.yaml --machine_rank $1 t.py\n")],
         ),
+        named_with(
+            "node1.yaml",
+            OF_NODE,
+            &[
+                ("node0.yaml", OF_NODE),
+                ("start.sh", "exec accelerate launch --config_file \"node${1:?0 or 1}.yaml\" t.py\n"),
+            ],
+        ),
+        named_with("accelerate_worker.yaml", OF_NODE, &[("accelerate_main.yaml", OF_NODE)]),
     ],
     silent: &[
+        named_with("node0.yaml", OF_NODE, &[("node1.yaml", OF_NODE)]),
+        named_with(
+            "node1.yaml",
+            OF_NODE,
+            &[
+                ("node0.yaml", OF_NODE),
+                ("start.sh", "accelerate launch --config_file node$1.yaml --machine_rank $1 t.py\n"),
+            ],
+        ),
+        named_with("stage2.yaml", OF_NODE, &[("stage1.yaml", OF_NODE)]),
         named_with(
             "c.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: \
@@ -71,6 +94,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// A configuration of one of two machines, for the examples.
+const OF_NODE: &str = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmachine_rank: 0\n\
+    main_process_ip: 10.0.0.1\nmain_process_port: 29500\nnum_machines: 2\nnum_processes: 16\n";
+
 fn judge(config: &AccelerateConfig) -> Vec<Found> {
     let several = config.number("num_machines").is_some_and(|machines| machines > 1);
     // DeepSpeed's own launchers start the other machines themselves.
@@ -83,7 +110,93 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
     let starts = config.starts();
     let open = |launch: &&Launch| launch.options.complete && !launch.options.has("num_machines");
     let known: Vec<&Launch> = starts.iter().map(|(_, launch)| launch).filter(open).collect();
-    rank(config, &known).or_else(|| address(config, &known)).into_iter().collect()
+    let found = rank(config, &known).or_else(|| address(config, &known)).or_else(|| same_rank(config));
+    found.into_iter().collect()
+}
+
+/// Two files of one job for two machines with one rank: `node0.yaml`, `node1.yaml`.
+fn same_rank(config: &AccelerateConfig) -> Option<Found> {
+    let own = &config.root;
+    let rank = config.number("machine_rank")?;
+    let is_same = |other: &Value, key: &str| other.get(key) == own.get(key);
+    let keys = ["num_machines", "num_processes", "main_process_ip", "main_process_port"];
+    let name = base_name(&config.name);
+    let mut files = vec![name.clone()];
+    let mut twins = Vec::new();
+    for one in &config.others {
+        let Ok(root) = serde_yaml::from_str::<Value>(&one.text) else { continue };
+        let other = base_name(&one.name);
+        if keys.iter().all(|key| is_same(&root, key)) && machine_of(&name, &other).is_some() {
+            if is_same(&root, "machine_rank") {
+                twins.push(other.clone());
+            }
+            files.push(other);
+        }
+    }
+    // The first machine has its rank rightly: the finding is of the others.
+    let twin = twins.iter().min().filter(|_| own.get("main_process_ip").is_some_and(|ip| !ip.is_null()))?;
+    let (mine, theirs) = machine_of(&name, twin)?;
+    if !is_behind(&mine, &theirs) {
+        return None;
+    }
+    // The command line goes before the file.
+    let given = |one: &Over| one.text.contains("--machine_rank") || one.text.contains("--machine-rank");
+    if config.scripts.iter().any(given) {
+        return None;
+    }
+    let fits = config.number("num_machines").is_some_and(|machines| files.len() as u64 <= machines);
+    let message = format!(
+        "machine_rank is {rank} here and in {twin}, a file of the same job: two machines have one rank, \
+         and the machines do not meet"
+    );
+    let fix = "Give each machine a rank of its own, from 0 on";
+    Some(Found::error(config.line(&["machine_rank"]), message, fix).unless_certain(fits))
+}
+
+/// Words in names of files for one machine of several.
+const MACHINES: &[&str] =
+    &["main", "master", "head", "leader", "first", "worker", "second", "other", "secondary"];
+
+/// What differs in the names of two files, where that names a machine: a number, or `main` and `worker`.
+fn machine_of(one: &str, other: &str) -> Option<(String, String)> {
+    let parts = |name: &str| -> Vec<String> {
+        let mut parts = vec![String::new()];
+        let mut kind = 0;
+        for letter in name.chars() {
+            let own = if letter.is_ascii_digit() { 1 } else { 2 + i32::from(!letter.is_alphabetic()) };
+            if own != kind {
+                parts.push(String::new());
+            }
+            kind = own;
+            parts.last_mut().into_iter().for_each(|part| part.push(letter));
+        }
+        parts
+    };
+    let (mine, theirs) = (parts(one), parts(other));
+    let mut differ = mine.iter().zip(&theirs).filter(|(one, other)| one != other);
+    let (first, second) = differ.next()?;
+    let names_machine = |part: &String| part.parse::<u64>().is_ok() || MACHINES.contains(&part.as_str());
+    let both = first.parse::<u64>().is_ok() == second.parse::<u64>().is_ok();
+    let named = ["node", "machine", "rank", "host", "worker"].iter().any(|word| one.contains(word))
+        || !first.bytes().all(|byte| byte.is_ascii_digit());
+    (differ.next().is_none()
+        && mine.len() == theirs.len()
+        && both
+        && named
+        && names_machine(first)
+        && names_machine(second))
+    .then(|| (first.clone(), second.clone()))
+}
+
+/// Whether a machine comes behind another one: `1` and `0`, `worker` and `main`.
+fn is_behind(one: &str, other: &str) -> bool {
+    match (one.parse::<u64>(), other.parse::<u64>()) {
+        (Ok(one), Ok(other)) => one > other,
+        _ => {
+            let place = |name: &str| MACHINES.iter().position(|one| *one == name).unwrap_or_default();
+            place(one) > place(other)
+        }
+    }
 }
 
 /// A start on each machine without a rank.

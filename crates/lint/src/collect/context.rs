@@ -11,8 +11,17 @@ use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
 
 /// Kinds of manifests on which others in the same directory depend.
-const SAY_MORE: &[&str] =
-    &["PersistentVolume", "ConfigMap", "Service\n", "ClusterQueue", "LocalQueue", "LimitRange"];
+const SAY_MORE: &[&str] = &[
+    "PersistentVolume",
+    "ConfigMap",
+    "Secret\n",
+    "ExternalSecret",
+    "SealedSecret",
+    "Service\n",
+    "ClusterQueue",
+    "LocalQueue",
+    "LimitRange",
+];
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
 /// A Dockerfile tells of requirements files, and these of others.
@@ -137,11 +146,20 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
                 base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
             };
             let makefile = over(&path.with_file_name("Makefile"), around).filter(|one| starts(&one.text));
-            others(path, SCRIPTS, around, starts).into_iter().chain(makefile).collect()
+            // The configurations of the other machines.
+            let machines = match file.text.contains("machine_rank:") {
+                true => others(path, MANIFESTS, around, |text| {
+                    text.contains("machine_rank:") && text.contains("num_machines:")
+                }),
+                false => Vec::new(),
+            };
+            // The start may make the name of the file: `--config_file node$1.yaml`.
+            let several = !machines.is_empty();
+            let starts = |text: &str| starts(text) || several && text.contains("accelerate");
+            others(path, SCRIPTS, around, starts).into_iter().chain(makefile).chain(machines).collect()
         }
         Kind::Environment => others(path, READERS, around, |text| {
-            let reads = text.contains("--env-file") || text.contains("EnvironmentFile=");
-            base.as_ref().is_some_and(|base| reads && text.contains(base.as_str()))
+            base.as_ref().is_some_and(|base| text.contains(base.as_str()))
         }),
         Kind::Python => {
             let scripts = others(path, SCRIPTS, around, |text| {

@@ -6,7 +6,8 @@ use serde_yaml::Value;
 
 use super::merged_environment_lost::base;
 use crate::read::compose::{Compose, IsStack, Service, below};
-use crate::rule::{Found, Judge, Rule, Severity, compose, composes, named, stack};
+use crate::recognize::base_name;
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose, composes, named, stack};
 use crate::servers::of_service;
 
 pub(crate) const RULE: Rule = Rule {
@@ -32,6 +33,21 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        stack(
+            "services:\n  train:\n    image: example.org/train:1\n    command: torchrun --standalone \
+             --nproc_per_node=8 t.py\n    environment: {NVIDIA_VISIBLE_DEVICES: all}\n",
+        ),
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    command: \
+                   nvidia-smi\n",
+            companions: &[("daemon.json", "{\"default-runtime\": \"nvidia\"}\n")],
+        },
+        named(
+            "run.sh",
+            "# the nodes have nvidia as the default runtime\ndocker run -d -p 8000:8000 \
+             vllm/vllm-openai:v0.8.5 --model a/b\n",
+        ),
         named(
             "run.sh",
             "docker run --rm nvidia/cuda:12.4.1-base-ubuntu22.04 nvcc --version\ndocker run \"${opts[@]}\" \
@@ -73,11 +89,16 @@ fn judge(file: &Compose) -> Vec<Found> {
         let merges = !file.run && file.text.contains("<<") && file.broken.is_none();
         merges.then(|| serde_yaml::from_str::<Value>(&file.text).ok()).flatten()
     });
+    let by_default = LazyCell::new(|| nvidia_by_default(file));
     file.services
         .iter()
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus(file.catalog)?;
+            // The runtime of NVIDIA hands out the GPUs that the variable names; stacks cannot ask for it.
+            if *by_default || file.stack != IsStack::No && service.names_devices() {
+                return None;
+            }
             let lost = written.as_ref().is_some_and(|root| is_lost(root, service));
             let message = match lost {
                 true => format!(
@@ -89,7 +110,7 @@ fn judge(file: &Compose) -> Vec<Found> {
                 false => format!("{} requests no GPU, but {why}", service.title),
             };
             // Somebody may only look into an image of a framework.
-            if file.run && !is_gpu_work(file, service) {
+            if file.run && (!is_gpu_work(file, service) || service.command().contains("--gpus")) {
                 return None;
             }
             if lost {
@@ -110,6 +131,20 @@ fn judge(file: &Compose) -> Vec<Found> {
             Some(Found::warning(service.line.clone(), message, fix))
         })
         .collect()
+}
+
+/// Whether every container has the runtime of NVIDIA: the daemon's configuration next to the file says so, or
+/// a comment.
+fn nvidia_by_default(file: &Compose) -> bool {
+    let mut daemons = file.files.iter().filter(|(name, _)| base_name(name) == "daemon.json");
+    let configured = daemons.any(|(_, text)| {
+        let root = text.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        root.is_some_and(|root| root.get("default-runtime").is_some_and(|one| one == "nvidia"))
+    });
+    let comments = file.text.lines().filter_map(|line| line.split_once('#'));
+    let mut texts = comments.map(|(_, text)| text.to_ascii_lowercase().replace('-', " "));
+    let says = |text: &str| text.contains("default runtime") && text.contains("nvidia");
+    configured || texts.any(|text| says(&text) && !text.contains("not "))
 }
 
 /// Whether the anchor that a service merges requests GPUs in a `deploy` that its own one replaces.

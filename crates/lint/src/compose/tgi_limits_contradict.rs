@@ -21,8 +21,19 @@ pub(crate) const RULE: Rule = Rule {
             "docker run --gpus all --shm-size 1g -e MAX_INPUT_LENGTH=4096 -e MAX_TOTAL_TOKENS=4096 \
              ghcr.io/huggingface/text-generation-inference:2.0.4 --model-id m\n",
         ),
+        named(
+            "run.sh",
+            "TAG=3.0.1\nCTX=4096\nargs=(\n  --model-id m\n  --max-input-tokens \"$CTX\"\n)\n\
+             args+=(--max-total-tokens 4096)\ndocker run --gpus all --shm-size 1g \
+             ghcr.io/huggingface/text-generation-inference:$TAG \"${args[@]}\"\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "CTX=${CTX:-4096}\nargs=(--max-input-tokens \"$CTX\" --max-total-tokens 4096)\ndocker run --gpus \
+             all --shm-size 1g ghcr.io/huggingface/text-generation-inference:3.0.1 \"${args[@]}\"\n",
+        ),
         compose(
             "services:\n  tgi:\n    image: ghcr.io/huggingface/text-generation-inference:2.0.4\n    gpus: \
              all\n    \

@@ -4,7 +4,7 @@ use serde_yaml::Value;
 
 use crate::read::compose::{below, text};
 use crate::read::manifest::{Container, Document, Manifest, list, scalar};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "config-key-missing",
@@ -30,8 +30,42 @@ pub(crate) const RULE: Rule = Rule {
          \x20     volumeMounts:\n        - {name: c, mountPath: /cfg}\n  volumes:\n    - name: c\n      \
          configMap: {name: cfg}\n",
         ),
+        named_with(
+            "deployment.yaml",
+            POD_WITH_TOKEN,
+            &[(
+                "secret.yaml",
+                "apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\ndata: {hf-token: eA==}\n",
+            )],
+        ),
+        named_with(
+            "deployment.yaml",
+            POD_WITH_TOKEN,
+            &[(
+                "base.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hub}\ndata: {HF_TOKEN: x}\n---\n\
+                 apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\nstringData: {hf_token: x, user: y}\n",
+            )],
+        ),
     ],
     silent: &[
+        named_with(
+            "deployment.yaml",
+            POD_WITH_TOKEN,
+            &[("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\nstringData: {HF_TOKEN: x}\n")],
+        ),
+        named_with(
+            "deployment.yaml",
+            POD_WITH_TOKEN,
+            &[
+                ("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\nstringData: {user: x}\n"),
+                (
+                    "external.yaml",
+                    "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: \
+                     token}\nspec: {target: {name: hub, creationPolicy: Merge}}\n",
+                ),
+            ],
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\nstringData: {token: x}\n---\n\
@@ -67,6 +101,11 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// A pod that reads a key of a Secret, for the examples.
+const POD_WITH_TOKEN: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - \
+    name: a\n      image: b\n      env:\n        - name: HF_TOKEN\n          valueFrom: {secretKeyRef: \
+    {name: hub, key: HF_TOKEN}}\n";
+
 fn judge(file: &Manifest) -> Vec<Found> {
     let maps: Vec<&Document> =
         file.documents.iter().chain(&file.others).filter(|one| one.kind == "ConfigMap").collect();
@@ -96,6 +135,9 @@ fn references(container: &Container, file: &Manifest) -> Vec<Found> {
             };
             let mut named = file.documents.iter().chain(&file.others).filter(same);
             let Some(object) = named.next().filter(|_| !optional && named.next().is_none()) else { continue };
+            if is_filled(file, object, &name) {
+                continue;
+            }
             let known = entries(object, &["data", "stringData", "binaryData"]);
             if known.is_empty() || known.contains(&key) || key.contains(['$', '{', '<']) {
                 continue;
@@ -110,6 +152,28 @@ fn references(container: &Container, file: &Manifest) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Words in annotations of an object to which a program of the cluster adds keys.
+const FILLERS: &[&str] = &["vault", "avp.", "reflector", "replicat", "external-secrets", "sealedsecrets"];
+
+/// Whether something else may add keys to an object: an operator, a generator of Kustomize.
+fn is_filled(file: &Manifest, object: &Document, name: &str) -> bool {
+    let annotations = object.at(&["metadata", "annotations"]).and_then(Value::as_mapping);
+    let mut keys = annotations.into_iter().flatten().filter_map(|(key, _)| text(key));
+    let is_named = |value: &Value| scalar(value, &["name"]).as_deref() == Some(name);
+    let makes = |one: &Document| {
+        let operator = one.kind != "Secret" && one.kind.contains("Secret") && {
+            let targets =
+                [&["spec", "target"][..], &["spec", "destination"], &["spec", "template", "metadata"]];
+            one.name == name || targets.iter().any(|path| one.at(path).is_some_and(is_named))
+        };
+        let generators = ["secretGenerator", "configMapGenerator"].into_iter();
+        let generated = generators.flat_map(|key| list(&one.value, key)).any(is_named);
+        operator || generated
+    };
+    keys.any(|key| FILLERS.iter().any(|word| key.contains(word)))
+        || file.documents.iter().chain(&file.others).any(makes)
 }
 
 /// The keys of an object below these fields.

@@ -24,17 +24,22 @@ pub(crate) struct AccelerateConfig {
     lines: YamlLines,
     /// The scripts that name it.
     pub scripts: Vec<Over>,
+    /// Other configurations in its directory.
+    pub others: Vec<Over>,
 }
 
 impl AccelerateConfig {
     pub(crate) fn of(file: &File) -> AccelerateConfig {
+        let is_config = |one: &Over| one.name.ends_with(".yaml") || one.name.ends_with(".yml");
+        let (others, scripts) = file.over.iter().cloned().partition(is_config);
         AccelerateConfig {
+            others,
             catalog: file.catalog,
             name: file.name.clone(),
             text: file.text.clone(),
             root: serde_yaml::from_str(&file.text).unwrap_or_default(),
             lines: YamlLines::read(&file.text, 1),
-            scripts: file.over.clone(),
+            scripts,
         }
     }
 

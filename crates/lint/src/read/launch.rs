@@ -12,6 +12,8 @@ use super::handed;
 use super::launch_options::{self, Options};
 use super::launcher::Launcher;
 use super::script::{Script, used};
+use super::script_values;
+use crate::file::Over;
 
 /// One start of processes.
 #[derive(Debug)]
@@ -86,6 +88,8 @@ pub(crate) enum Replaced {
 #[derive(Debug, Default)]
 pub(crate) struct Launches {
     pub launches: Vec<Launch>,
+    /// The programs in Python that the script names, as far as they are known.
+    pub programs: Vec<Over>,
     /// Its comments, for what people say of the machines.
     pub comments: Vec<String>,
     /// Whether it is a job of Slurm.
@@ -97,12 +101,13 @@ pub(crate) struct Launches {
 impl Launches {
     pub(crate) fn of_script(script: &Script) -> Launches {
         let mut reader = Reader::default();
-        script.commands.iter().for_each(|command| reader.command(command, false));
+        script_values::commands(script).iter().for_each(|command| reader.command(command, false));
         let comments = script.text.lines().map(str::trim).filter(|line| line.starts_with('#'));
         let directive = |mark: &str| script.text.lines().any(|line| line.starts_with(mark));
         let slurm = directive("#SBATCH");
         Launches {
             launches: reader.launches,
+            programs: script.programs.clone(),
             comments: comments.map(str::to_owned).collect(),
             slurm,
             scheduled: slurm || directive("#PBS"),

@@ -34,6 +34,7 @@ pub(crate) mod requirements;
 pub(crate) mod sbatch;
 pub(crate) mod sbatch_counts;
 pub(crate) mod script;
+pub(crate) mod script_values;
 pub(crate) mod settings;
 pub(crate) mod sshd;
 pub(crate) mod started;

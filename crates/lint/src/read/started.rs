@@ -8,6 +8,7 @@ use super::compose::Compose;
 use super::docker_run::DockerRun;
 use super::dockerfile::command::Command;
 use super::script::Script;
+use super::script_values;
 use crate::file::Stack;
 
 /// The containers of a script.
@@ -22,13 +23,18 @@ pub(crate) struct Started {
 impl Started {
     /// `None` where the script starts none whose options are all visible.
     pub(crate) fn of_script(script: &Script) -> Option<Started> {
+        let commands = script_values::commands(script);
         let runs: Vec<(usize, String, Value)> =
-            script.commands.iter().filter_map(|one| service(script.catalog, one)).collect();
+            commands.iter().filter_map(|one| service(script.catalog, one)).collect();
         let (mut text, mut lines) = ("services:\n".to_owned(), vec![1]);
         for (index, (line, _, value)) in runs.iter().enumerate() {
             // JSON on one line is YAML.
             text.push_str(&format!("  container{index}: {value}\n"));
             lines.push(*line);
+        }
+        // Comments say more of the machines; those of the script stay comments.
+        for line in script.text.lines().map(str::trim_start).filter(|line| line.starts_with('#')) {
+            text.push_str(&format!("{}\n", line.replace(|letter: char| letter.is_control(), " ")));
         }
         let mut compose = Compose::read(script.catalog, &text, &[], Stack::Unsaid);
         compose.run = true;

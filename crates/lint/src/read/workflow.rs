@@ -17,6 +17,8 @@ pub(crate) struct Workflow {
     /// Whether its text names a program of its own called nvidia-smi.
     pub has_stand_in: bool,
     pub root: Value,
+    /// The file as written.
+    pub text: String,
     pub jobs: Vec<Job>,
     lines: YamlLines,
 }
@@ -58,6 +60,7 @@ impl Workflow {
             catalog: file.catalog,
             of_another: [".gitea/", ".forgejo/"].iter().any(|folder| file.name.contains(folder)),
             has_stand_in: file.text.contains("bin/nvidia-smi"),
+            text: file.text.clone(),
             jobs,
             root,
             lines,

@@ -1,9 +1,11 @@
 //! Options of a launcher behind the script that it starts.
 
+use crate::file::Over;
 use crate::read::dockerfile::command::Word;
 use crate::read::launch::{Launch, Launches};
 use crate::read::launcher::Launcher;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::recognize::base_name;
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "launch-options-behind-script",
@@ -16,9 +18,19 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --nnodes=1 train.py --nproc-per-node 8 --lr 1\n"),
         named("run.sh", "deepspeed train.py --hostfile hosts --deepspeed ds.json\n"),
         named("run.sh", "accelerate launch train.py --num_processes 8 --num_machines 2\n"),
+        named("run.sh", "accelerate launch --mixed_precision bf16 sft.py --num_processes=4 --lr 1\n"),
         named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"train.py\", \"--nproc_per_node=8\"]\n"),
     ],
     silent: &[
+        named_with(
+            "run.sh",
+            "accelerate launch --multi_gpu sft.py --num_processes 4\n",
+            &[(
+                "sft.py",
+                "import click\n@click.option(\"--num_processes\")\ndef main(num_processes):\n    \
+               pass\n",
+            )],
+        ),
         named("run.sh", "torchrun --standalone --nproc_per_node=8 train.py --epochs 2\n"),
         named("run.sh", "torchrun --nproc_per_node=8 train.py --nproc_per_node 8\n"),
         named("run.sh", "torchrun --nnodes=2 $ARGS train.py --nproc_per_node 8\n"),
@@ -37,23 +49,34 @@ fn own(launcher: Launcher) -> &'static [&'static str] {
             &["nproc_per_node", "standalone", "rdzv_endpoint", "rdzv_backend", "rdzv_id"]
         }
         Launcher::Deepspeed => &["hostfile", "include", "exclude"],
-        Launcher::Accelerate => &["num_machines", "machine_rank", "main_process_ip", "multi_gpu"],
+        Launcher::Accelerate => {
+            &["num_machines", "machine_rank", "main_process_ip", "multi_gpu", "num_processes"]
+        }
         Launcher::Mpirun => &[],
     }
 }
 
 fn judge(launches: &Launches) -> Vec<Found> {
-    launches.launches.iter().filter_map(fault).collect()
+    launches.launches.iter().filter_map(|launch| fault(launch, &launches.programs)).collect()
 }
 
-fn fault(launch: &Launch) -> Option<Found> {
+/// Whether the program that is started is known: its parser says what it takes.
+fn is_known(launch: &Launch, programs: &[Over]) -> bool {
+    let mut words = launch.words.iter().filter(|word| word.text.ends_with(".py"));
+    words.next().is_some_and(|word| programs.iter().any(|one| base_name(&one.name) == base_name(&word.text)))
+}
+
+fn fault(launch: &Launch, programs: &[Over]) -> Option<Found> {
     let options = &launch.options;
     // Whatever a file of settings has, or words that only the shell knows, may be the launcher's part.
     if !options.complete || options.has("config_file") || !launch.certain {
         return None;
     }
+    // Other programs have an option of this name, too.
+    let own = |name: &str| name == "num_processes" && is_known(launch, programs);
     let words = options.behind.iter().take_while(|word| word.text != "--");
-    let (word, name) = words.filter_map(|word| Some((word, name(launch.launcher, word)?))).next()?;
+    let words = words.filter_map(|word| Some((word, name(launch.launcher, word)?)));
+    let (word, name) = words.into_iter().find(|(_, name)| !own(name))?;
     let launcher = launch.launcher.name();
     let message =
         format!("{} comes after the script, which gets it; {launcher} starts without --{name}", word.text);

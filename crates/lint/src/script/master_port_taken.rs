@@ -1,9 +1,11 @@
 //! Two starts of ranks at the same time on one machine, with one port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::read::dockerfile::command::Command;
-use crate::read::script::{Script, in_functions};
+use crate::read::dockerfile::command::{Command, assignment};
+use crate::read::dockerfile::expand::{Value, Variables, expand};
+use crate::read::script::{Script, ShellFunction, functions};
+use crate::read::script_values;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -30,8 +32,29 @@ pub(crate) const RULE: Rule = Rule {
              &\naccelerate launch \
              --gpu_ids 2,3 --num_processes 2 --main_process_port 29501 b.py &\nwait\n",
         ),
+        named(
+            "sweep.sh",
+            "run() {\n  local gpus=$1 seed=$2\n  CUDA_VISIBLE_DEVICES=$gpus torchrun --nnodes=1 \
+             --nproc_per_node=4 train.py --seed \"$seed\"\n}\nrun 0,1,2,3 1 &\nrun 4,5,6,7 2 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "start() {\n  torchrun --nproc_per_node \"$1\" --master_port=\"$2\" t.py > \"$3\" 2>&1 &\n}\n\
+             start 2 29511 a.log\nstart 2 29511 b.log\nwait\n",
+        ),
     ],
     silent: &[
+        named(
+            "sweep.sh",
+            "run() {\n  local gpus=\"$1\" port=\"$2\"\n  CUDA_VISIBLE_DEVICES=\"$gpus\" torchrun \
+             --nnodes=1 --nproc_per_node=4 --master-port=\"$port\" t.py\n}\nrun 0,1,2,3 29501 &\n\
+             run 4,5,6,7 29502 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  torchrun --nproc_per_node=8 t.py --lr $1\n}\nrun 1 &\nwait\nrun 2 &\nwait\n\
+             run 3\nrun 4\n",
+        ),
         named(
             "run.sh",
             "torchrun --master_port 29500 --nproc_per_node=2 a.py &\ntorchrun --master_port=29501 \
@@ -71,43 +94,163 @@ fn judge(script: &Script) -> Vec<Found> {
     if script.text.contains("MASTER_PORT") || script.text.contains("PET_") {
         return Vec::new();
     }
-    let in_function = in_functions(&script.text);
+    let commands = script_values::commands(script);
+    let functions = Functions::of(script, &commands);
+    let waits: Vec<usize> = commands
+        .iter()
+        .filter(|one| matches!(one.program(), "wait" | "sem") && one.loops > 0)
+        .map(|one| one.line)
+        .collect();
+    let last_wait = waits.iter().copied().max().unwrap_or_default();
     let mut running: BTreeMap<String, usize> = BTreeMap::new();
-    for command in &script.commands {
-        if command.program() == "wait" {
+    let mut calls = 0;
+    for command in commands.iter().filter(|one| !functions.contain(one.line)) {
+        if command.program() == "wait" || functions.waiting.contains(command.program()) {
             running.clear();
         }
-        let Some(port) = port(command) else { continue };
-        if in_function(command.line) || command.after != "&" {
-            continue;
+        calls += usize::from(functions.commands.contains_key(command.program()));
+        if calls > CALLS_LIMIT {
+            break;
         }
-        // A loop starts the command again before it ends, unless it waits in between.
-        let waits = script
-            .commands
-            .iter()
-            .any(|one| matches!(one.program(), "wait" | "sem") && one.loops > 0 && one.line > command.line);
-        let again = command.loops > 0 && !waits;
-        let before = running.insert(port.clone(), command.line);
-        let message = match before {
-            Some(line) => format!(
-                "the start in line {line} still runs and listens on port {port}, which this one takes, too: \
-                 `EADDRINUSE: address already in use`"
-            ),
-            None if again => format!(
-                "each turn of the loop starts a launcher in the background, and all of them listen on port \
-                 {port}: \
-                 `EADDRINUSE: address already in use`"
-            ),
-            None => continue,
-        };
-        let fix = "Add `--standalone`, which takes a free port, or a `--master_port` of its own";
-        return vec![Found::error(command.line, message, fix).unless_certain(command.certain || again)];
+        for start in functions.starts(command) {
+            if !start.behind {
+                continue;
+            }
+            // A loop starts the command again before it ends, unless it waits in between.
+            let again = command.loops > 0 && last_wait <= command.line;
+            let before = running.insert(start.port.clone(), command.line);
+            let port = &start.port;
+            let message = match before {
+                Some(line) => format!(
+                    "the start in line {line} still runs and listens on port {port}, which this one takes, \
+                     too: `EADDRINUSE: address already in use`"
+                ),
+                None if again => format!(
+                    "each turn of the loop starts a launcher in the background, and all of them listen on \
+                     port {port}: `EADDRINUSE: address already in use`"
+                ),
+                None => continue,
+            };
+            let fix = "Add `--standalone`, which takes a free port, or a `--master_port` of its own";
+            let certain = start.certain && (command.certain || again);
+            return vec![Found::error(command.line, message, fix).unless_certain(certain)];
+        }
     }
     Vec::new()
 }
 
-/// The port on which the ranks of a command meet on this machine.
-fn port(command: &Command) -> Option<String> {
+/// A start of ranks with a known port.
+struct Start {
+    port: String,
+    /// Whether the script goes on while it runs.
+    behind: bool,
+    certain: bool,
+}
+
+/// The functions of a script that start ranks.
+struct Functions<'c> {
+    all: Vec<ShellFunction>,
+    /// Their commands, by name.
+    commands: BTreeMap<String, Vec<&'c Command>>,
+    /// Those that wait.
+    waiting: BTreeSet<String>,
+}
+
+impl<'c> Functions<'c> {
+    fn of(script: &Script, commands: &'c [Command]) -> Functions<'c> {
+        let all = functions(&script.text);
+        let mut by_name: BTreeMap<String, Vec<&Command>> = BTreeMap::new();
+        for command in commands {
+            // They stand one behind the other.
+            let at = all.partition_point(|one| *one.lines.end() < command.line);
+            if let Some(one) = all.get(at).filter(|one| one.lines.contains(&command.line)) {
+                by_name.entry(one.name.clone()).or_default().push(command);
+            }
+        }
+        let waiting =
+            by_name.iter().filter(|(_, commands)| commands.iter().any(|one| one.program() == "wait"));
+        let waiting = waiting.map(|(name, _)| name.clone()).collect();
+        by_name.retain(|_, commands| {
+            commands.len() <= FUNCTION_LIMIT && commands.iter().any(|one| raw_port(one).is_some())
+        });
+        Functions { all, commands: by_name, waiting }
+    }
+
+    fn contain(&self, line: usize) -> bool {
+        let at = self.all.partition_point(|one| *one.lines.end() < line);
+        self.all.get(at).is_some_and(|one| one.lines.contains(&line))
+    }
+
+    /// The starts that a command is, or makes by a function of the script.
+    fn starts(&self, command: &Command) -> Vec<Start> {
+        let behind = command.after == "&";
+        if let Some(port) = raw_port(command) {
+            let known = is_port(&port).then_some(port);
+            return known.into_iter().map(|port| Start { port, behind, certain: true }).collect();
+        }
+        let Some(inner) = self.commands.get(command.program()) else { return Vec::new() };
+        let waits = inner.iter().any(|one| one.program() == "wait");
+        let mut variables = Variables::default();
+        let mut found = Vec::new();
+        for one in inner {
+            set_locals(one, command, &mut variables);
+            let Some(port) = raw_port(one) else { continue };
+            let port = with_arguments(&port, command, &variables).filter(|port| is_port(port));
+            let behind = behind || one.after == "&" && !waits;
+            found.extend(port.map(|port| Start { port, behind, certain: one.certain }));
+        }
+        found
+    }
+}
+
+/// The longest function that is read, in commands, and how many calls of such functions.
+const FUNCTION_LIMIT: usize = 100;
+const CALLS_LIMIT: usize = 200;
+
+/// `local port=$3 log=x`, `port=$3`: what a function calls the words that it is called with.
+fn set_locals(one: &Command, call: &Command, variables: &mut Variables) {
+    let named = match one.program() {
+        "local" | "declare" | "readonly" => one.words[1..].iter().filter_map(assignment).collect(),
+        _ if one.words.is_empty() => one.sets.clone(),
+        _ => Vec::new(),
+    };
+    for (name, word) in named {
+        match with_arguments(&word.text, call, variables) {
+            Some(text) => variables.set(&name, Value { text: Some(text), default: false }),
+            None => variables.set(&name, Value { text: None, default: false }),
+        }
+    }
+}
+
+/// A text of a function with the words of the call for `$1` and `${2}`; nothing where it is not known.
+fn with_arguments(text: &str, call: &Command, variables: &Variables) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('$') {
+        out.push_str(before);
+        let bare = behind.trim_start_matches('{');
+        let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            out.push('$');
+            rest = behind;
+            continue;
+        }
+        let word = call.words.get(bare[..digits].parse::<usize>().ok()?).filter(|word| word.known)?;
+        out.push_str(&word.text);
+        let closed = behind.starts_with('{');
+        rest = if closed { bare[digits..].strip_prefix('}')? } else { &bare[digits..] };
+    }
+    out.push_str(rest);
+    let whole = expand(&out, variables);
+    whole.known.then_some(whole.text)
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() && text != "0"
+}
+
+/// The port on which the ranks of a command meet on this machine, as it is written.
+fn raw_port(command: &Command) -> Option<String> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let accelerate = command.program() == "accelerate" && words.get(1) == Some(&"launch");
     let names: &[&str] = match command.program() {
@@ -123,9 +266,19 @@ fn port(command: &Command) -> Option<String> {
     // A variable before the program may hold options.
     let script = words.iter().position(|word| word.ends_with(".py") || *word == "-m").unwrap_or(words.len());
     let (own, rest) = words.split_at(script);
-    let known = |word: &str| elsewhere.iter().any(|name| word.starts_with(name));
-    let hidden = own.iter().any(|word| word.starts_with('$') || known(word));
-    if single || hidden || rest.is_empty() {
+    // One node is this one.
+    let one_node = |at: usize| {
+        let value = own[at].split_once('=').map(|(_, value)| value).or(own.get(at + 1).copied());
+        own[at].starts_with("--nnodes") && matches!(value, Some("1" | "1:1"))
+    };
+    let known = |at: usize| elsewhere.iter().any(|name| own[at].starts_with(name)) && !one_node(at);
+    let valued = ["per_node", "num_processes", "port", "gpu_ids"];
+    let value_of = |at: usize| {
+        let before = if at > 0 { own[at - 1].replace('-', "_") } else { String::new() };
+        before.starts_with("__") && valued.iter().any(|end| before.ends_with(end))
+    };
+    let list = |at: usize| own[at].starts_with('$') && !value_of(at);
+    if single || (0..own.len()).any(|at| list(at) || known(at)) || rest.is_empty() {
         return None;
     }
     let given = words.iter().enumerate().find_map(|(at, word)| {
@@ -135,8 +288,5 @@ fn port(command: &Command) -> Option<String> {
         })
     });
     let several = accelerate && !words.iter().any(|word| word.contains("num_processes"));
-    match given {
-        Some(port) => (port.bytes().all(|byte| byte.is_ascii_digit()) && port != "0").then_some(port),
-        None => (!several).then(|| DEFAULT.to_owned()),
-    }
+    given.or_else(|| (!several).then(|| DEFAULT.to_owned()))
 }

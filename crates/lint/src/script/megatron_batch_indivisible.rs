@@ -23,8 +23,31 @@ pub(crate) const RULE: Rule = Rule {
             "torchrun --standalone --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size=2 \
              --micro-batch-size=3 --global-batch-size=64\n",
         ),
+        named(
+            "run.sh",
+            "GPUS=8\nMODEL=(\n  --tensor-model-parallel-size 2\n  --num-layers 24 # small\n)\nBATCH=(\n  \
+             --micro-batch-size 3\n)\nBATCH+=(--global-batch-size 64)\ntorchrun --standalone \
+             --nproc_per_node $GPUS pretrain_gpt.py \"${MODEL[@]}\" \"${BATCH[@]}\"\n",
+        ),
+        named(
+            "run.sh",
+            "DISTRIBUTED_ARGS=\"--standalone --nproc_per_node 8\"\nBATCH_ARGS=\"--micro-batch-size 4\"\n\
+             BATCH_ARGS+=\" --global-batch-size 100\"\ntorchrun $DISTRIBUTED_ARGS pretrain_gpt.py \
+             $BATCH_ARGS\n",
+        ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "GPUS=8\nBATCH=(\n  --micro-batch-size 3\n  --global-batch-size 96\n)\ntorchrun --standalone \
+             --nproc_per_node $GPUS pretrain_gpt.py --tensor-model-parallel-size 2 \"${BATCH[@]}\"\n",
+        ),
+        named(
+            "run.sh",
+            "BATCH=(--micro-batch-size 3 --global-batch-size 64)\nif [ -n \"$RAMP\" ]; then\n  \
+             BATCH+=(--rampup-batch-size 24 24 1000)\nfi\ntorchrun --standalone --nproc_per_node 8 \
+             pretrain_gpt.py \"${BATCH[@]}\"\n",
+        ),
         named(
             "run.sh",
             "torchrun --standalone --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size=2 \

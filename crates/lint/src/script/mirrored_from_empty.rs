@@ -1,5 +1,6 @@
 //! A destination that is mirrored from a new and empty directory.
 
+use crate::programs;
 use crate::read::dockerfile::command::Command;
 use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -22,8 +23,32 @@ pub(crate) const RULE: Rule = Rule {
              --delete\n",
         ),
         named("job.sh", "D=$(mktemp -d)\nexport D\ncd /tmp\nrclone sync \"$D\" remote:ckpt\n"),
+        named(
+            "job.sh",
+            "SHARED=/lustre/ckpt\nLOCAL=/scratch/$USER/ckpt\nmkdir -p \"$SHARED\" \"$LOCAL\"\nrsync -a \
+             --delete \"$LOCAL/\" \"$SHARED/\"\nsave() {\n  rsync -a \"$LOCAL/\" \"$SHARED/\"\n}\ntrap save \
+             EXIT\ntorchrun --standalone train.py --checkpoint-dir \"$LOCAL\" --resume latest\n",
+        ),
+        named(
+            "job.sh",
+            "mkdir -p $SLURM_TMPDIR/out\naws s3 sync $SLURM_TMPDIR/out s3://runs/7 --delete\nsrun python \
+             train.py --output_dir=$SLURM_TMPDIR/out --resume_from_checkpoint auto\naws s3 sync \
+             $SLURM_TMPDIR/out s3://runs/7\n",
+        ),
     ],
     silent: &[
+        named(
+            "job.sh",
+            "SHARED=/lustre/ckpt\nLOCAL=/scratch/$USER/ckpt\nmkdir -p \"$SHARED\" \"$LOCAL\"\nrsync -a \
+             --delete \"$SHARED/\" \"$LOCAL/\"\nsave() {\n  rsync -a \"$LOCAL/\" \"$SHARED/\"\n}\ntrap save \
+             EXIT\ntorchrun --standalone train.py --checkpoint-dir \"$LOCAL\" --resume latest\n",
+        ),
+        named(
+            "job.sh",
+            "mkdir -p /scratch/data\ntar -xf data.tar -C /scratch/data\nrsync -a --delete /scratch/data/ \
+             /nfs/data/\ntorchrun --standalone train.py --out /scratch/data --resume\nrsync -a \
+             /scratch/data/ /nfs/data/\n",
+        ),
         named("job.sh", "D=$(mktemp -d)\nrsync -a --delete \"$REMOTE/\" \"$D/\"\n"),
         named("job.sh", "D=$(mktemp -d)\npython train.py --out $D\nrsync -a --delete \"$D/\" \"$REMOTE/\"\n"),
         named("job.sh", "D=$(mktemp -d)\ncd $D\ngit clone https://x/y .\nrsync -a --delete $D/ /srv/y\n"),
@@ -66,7 +91,74 @@ fn judge(script: &Script) -> Vec<Found> {
             "Swap source and destination, or fill the directory first",
         ));
     }
+    found.extend(restored_backwards(script, &commands).filter(|_| found.is_empty()));
     found
+}
+
+/// A restore before the job that goes the way of the copies behind it: from the directory that the job fills.
+fn restored_backwards(script: &Script, commands: &[&Command]) -> Option<Found> {
+    let job = commands.iter().position(|one| programs::is_job(one))?;
+    let (before, mirror, source, program) = commands[..job].iter().enumerate().find_map(|(at, one)| {
+        mirrored(one)
+            .filter(|_| one.certain)
+            .map(|(source, program)| (&commands[..at], *one, source, program))
+    })?;
+    let target = copied(mirror)?.1;
+    let folder = bare(source);
+    // It may have been filled before.
+    let names = |one: &&&Command| one.words.iter().any(|word| bare(&word.text).starts_with(folder));
+    if before.iter().filter(names).any(|one| !HARMLESS.contains(&one.program())) {
+        return None;
+    }
+    let others = || script.commands.iter().filter(|one| one.line != mirror.line).filter_map(copied);
+    let saved = others().any(|(from, to)| bare(from) == folder && bare(to) == bare(target));
+    let restored = others().any(|(from, _)| bare(from) == bare(target));
+    let words: Vec<&str> = commands[job].words.iter().map(|word| word.text.as_str()).collect();
+    let writes =
+        words.iter().any(|word| bare(word.split_once('=').map_or(word, |(_, value)| value)) == folder);
+    if !saved || restored || !writes {
+        return None;
+    }
+    let resumes = words.iter().any(|word| word.starts_with("--") && word.contains("resume"));
+    let local = is_local(commands, folder);
+    if !resumes && !local {
+        return None;
+    }
+    let message = format!(
+        "{program} copies from {folder} to {} before the job, as the script does after it: nothing is \
+         restored, and where {folder} is new, everything in the destination is removed",
+        bare(target)
+    );
+    let fix = "Swap source and destination to restore";
+    Some(Found::error(mirror.line, message, fix).unless_certain(resumes && local))
+}
+
+/// A path without the slash behind it.
+fn bare(path: &str) -> &str {
+    path.trim_end_matches("/.").trim_end_matches('/')
+}
+
+/// Whether a directory is one of the machine itself, which another job does not see.
+fn is_local(commands: &[&Command], folder: &str) -> bool {
+    let name = folder.trim_start_matches("${").trim_start_matches('$').trim_end_matches('}');
+    let value = commands.iter().flat_map(|one| &one.sets).find(|(own, _)| own == name);
+    let path = value.map_or(folder, |(_, word)| word.text.as_str());
+    let places = ["/tmp", "/scratch", "/local", "/nvme", "/mnt/nvme", "$TMPDIR", "${TMPDIR", "$SLURM_TMPDIR"];
+    places.iter().any(|place| path.starts_with(place))
+}
+
+/// The source and the destination of a copy of a directory.
+fn copied(command: &Command) -> Option<(&str, &str)> {
+    let first = match command.program() {
+        "rsync" | "cp" => 1,
+        "aws" if command.word(1) == "s3" && matches!(command.word(2), "sync" | "cp") => 3,
+        "rclone" if matches!(command.word(1), "sync" | "copy") => 2,
+        _ => return None,
+    };
+    let rest = command.words.get(first..)?.iter().map(|word| word.text.as_str());
+    let paths: Vec<&str> = rest.filter(|word| !word.starts_with('-')).collect();
+    let [from, to] = paths[..] else { return None };
+    (!command.has("--dry-run") && !command.has("-n")).then_some((from, to))
 }
 
 /// The source of a command that removes what its source does not have.

@@ -24,7 +24,13 @@ pub(crate) const RULE: Rule = Rule {
             "ID=$(date +%s)\ntorchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$ID \
              --rdzv_endpoint=head:29400 train.py\n",
         ),
+        named(
+            "run.sh",
+            "RUN=${RUN:-sweep-$(date +%Y%m%d-%H%M%S)}\ntorchrun --nnodes=4 --rdzv_backend=c10d \
+             --rdzv_id=$RUN --rdzv_endpoint=head:29400 train.py\n",
+        ),
         named("run.sh", "torchrun --standalone --nnodes=2 --nproc_per_node=8 train.py\n"),
+        named("run.sh", "OPTS=(--nnodes 4 --standalone)\ntorchrun \"${OPTS[@]}\" train.py\n"),
         named("run.sh", "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=1 train.py\n"),
         named("run.sh", "torchrun --nnodes=2 --nproc_per_node=8 --master_addr=head train.py\n"),
         named(
@@ -46,6 +52,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "DAY=nightly-$(date -u +%Y_%m_%d)\ntorchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$DAY \
+             --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=\"eval-$(date +%F)\" \
+             --rdzv_endpoint=head:29400 eval.py\n",
+        ),
         named(
             "run.sh",
             "torchrun --nproc_per_node=8 train.py\ntorchrun --standalone --nproc_per_node=8 train.py\n",
@@ -182,13 +198,59 @@ fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
     // A loop replaces it in each turn, a list of nodes once for all.
     let turns = launch.remote == Some(Replaced::Here) && launch.looped && !names_variable_of_script(launch);
     let each = launch.nested || (launch.by.is_empty() && !slurm) || turns;
-    let written = launch.written_value("rdzv_id").filter(|_| each)?.replace('\n', " ");
-    let random =
-        ["RANDOM", "uuidgen", "$(date", "`date", "$$", "mktemp", "random/uuid", "openssl rand", "hostname"];
-    random.iter().any(|mark| written.contains(mark)).then(|| {
-        let message = format!("--rdzv_id is {written}, which differs on each node; the nodes never meet");
-        Found::error(one.line, message, "Use the same text on all nodes, such as the id of the job")
-    })
+    let whole = launch.written_value("rdzv_id").filter(|_| each)?.replace('\n', " ");
+    let certain = differs(&whole)?;
+    let written = one.written.as_deref().unwrap_or_default();
+    let set = whole.strip_prefix(written).map(str::trim).filter(|set| !set.is_empty());
+    let id = set.map_or_else(|| whole.clone(), |set| format!("{written}, set to {set}"));
+    let (differs, effect) = match certain {
+        true => ("differs", "the nodes never meet"),
+        false => ("may differ", "the nodes then do not meet"),
+    };
+    let message = format!("--rdzv_id is {id}, which {differs} on each node; {effect}");
+    let fix = "Use the same text on all nodes, such as the id of the job";
+    Some(Found::error(one.line, message, fix).unless_certain(certain))
+}
+
+/// Whether a text is certain to differ from node to node; nothing where it is the same, as the day is.
+fn differs(written: &str) -> Option<bool> {
+    let random = ["RANDOM", "uuidgen", "$$", "mktemp", "random/uuid", "openssl rand", "hostname"];
+    // `${ID:-$RANDOM}`: who starts the nodes may give it.
+    let given = |at: usize| {
+        written[..at].rfind("${").is_some_and(|open| {
+            let inner = &written[open..at];
+            inner.contains('-') && !inner.contains('}')
+        })
+    };
+    let marks = random.iter().flat_map(|mark| written.match_indices(mark)).map(|(at, _)| Some(!given(at)));
+    let dates = ["$(date", "`date"].iter().flat_map(|mark| written.match_indices(mark)).map(|(at, mark)| {
+        let rest = &written[at + mark.len()..];
+        let end = rest.find([')', '`']).unwrap_or(rest.len());
+        of_date(&rest[..end]).map(|certain| certain && !given(at))
+    });
+    marks.chain(dates).flatten().max()
+}
+
+/// Whether `date` with these arguments prints another text on each node: seconds certainly, minutes perhaps,
+/// days not.
+fn of_date(arguments: &str) -> Option<bool> {
+    let Some((_, format)) = arguments.split_once('+') else { return Some(true) };
+    let mut letters = format.chars();
+    let mut finest = None;
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            continue;
+        }
+        let kind = letters.find(|letter| !"-_0^#:".contains(*letter))?;
+        let certain = match kind {
+            'Y' | 'y' | 'C' | 'G' | 'g' | 'm' | 'd' | 'e' | 'j' | 'F' | 'D' | 'x' | 'a' | 'A' | 'b' | 'B'
+            | 'h' | 'u' | 'w' | 'U' | 'V' | 'W' | 'q' | 'Z' | 'z' | 'n' | 't' | '%' => continue,
+            'H' | 'I' | 'k' | 'l' | 'p' | 'P' | 'M' | 'R' => false,
+            _ => true,
+        };
+        finest = finest.max(Some(certain));
+    }
+    finest
 }
 
 /// Whether the id is a variable that the script sets, which all turns of a loop may share.

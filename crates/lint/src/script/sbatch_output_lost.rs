@@ -16,6 +16,12 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=train.out\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --output=logs/%j.out\nsrun python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --array=0-3\n#SBATCH --output=logs/%A/%a.out\nmkdir -p \
+             \"logs/${SLURM_ARRAY_JOB_ID}\"\nsrun python t.py\n",
+        ),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH -o /scratch/out/%j/log.txt\nsrun python t.py\n"),
     ],
     silent: &[
         named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=%A_%a.out\nsrun python t.py\n"),
@@ -51,15 +57,35 @@ fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
     if folder.is_empty() || folder.starts_with("/dev") || value.contains('$') {
         return None;
     }
+    let expanded = in_script(folder);
     let makes = |command: &str| {
-        command.starts_with("mkdir")
-            && command.split_whitespace().any(|word| word.trim_end_matches('/') == folder)
+        let own = |word: &str| {
+            let word = word.trim_matches(['"', '\'']).trim_end_matches('/').replace(['{', '}'], "");
+            word == folder || word == expanded
+        };
+        command.starts_with("mkdir") && command.split_whitespace().any(own)
     };
     let late = batch.commands.iter().find(|(_, command)| makes(command));
     let message = format!(
         "Slurm before 23.02 does not create {folder} for the output file, and the job fails if it is missing"
     );
-    // Slurm replaces %x, %j and the like in the path.
+    // Nobody knows the id of the job before sbatch.
+    if ["%A", "%j", "%J", "%N", "%a"].iter().any(|part| folder.contains(part)) {
+        let line = late.map_or(option.line, |(line, _)| *line);
+        let message = match late {
+            Some(_) => format!(
+                "this mkdir comes too late: Slurm opens the output file before, and before 23.02 it does not \
+                 create {folder}: the job fails"
+            ),
+            None => format!(
+                "{folder} has the id of the job in its name, so that nobody can create it before; Slurm \
+                 before 23.02 does not create it for the output file, and the job fails"
+            ),
+        };
+        let fix = format!("Move the id into the name of the file: {}", named_by_id(value));
+        return Some(Found::warning(line, message, fix));
+    }
+    // Slurm replaces %x and %u in the path.
     let fix = match folder.contains('%') {
         true => Fix::manual(format!("Create {folder} before sbatch")),
         false => {
@@ -77,4 +103,26 @@ fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
         }
         None => (!folder.starts_with('/')).then(|| Found::note(option.line, message, fix)),
     }
+}
+
+/// A directory with the variables that hold in the job for what Slurm replaces.
+fn in_script(folder: &str) -> String {
+    let pairs = [
+        ("%A", "$SLURM_ARRAY_JOB_ID"),
+        ("%a", "$SLURM_ARRAY_TASK_ID"),
+        ("%j", "$SLURM_JOB_ID"),
+        ("%J", "$SLURM_JOB_ID"),
+        ("%x", "$SLURM_JOB_NAME"),
+        ("%u", "$USER"),
+    ];
+    pairs.iter().fold(folder.to_owned(), |text, (sign, name)| text.replace(sign, name))
+}
+
+/// The path with what names the job in the file alone: `logs/%A_%a.out` for `logs/%A/%a.out`.
+fn named_by_id(value: &str) -> String {
+    let mut parts: Vec<&str> = value.split('/').collect();
+    let at = parts.iter().position(|part| part.contains('%')).unwrap_or_default();
+    let name = parts.split_off(at).join("_");
+    parts.push(&name);
+    parts.join("/")
 }

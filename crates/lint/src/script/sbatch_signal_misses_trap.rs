@@ -2,6 +2,7 @@
 
 use crate::programs;
 use crate::read::dockerfile::command::Command;
+use crate::read::posix::masked;
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
 use crate::read::script::{Script, in_functions};
@@ -29,11 +30,21 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal=B:USR2@120\nhandler() {\n  touch STOP\n  wait \"$PID\"\n}\n\
+             trap handler USR2\nsrun python train.py > log 2>&1\nPID=$!\nwait \"$PID\"\n",
+        ),
+        named(
+            "job.sbatch",
             "#!/bin/bash\n#SBATCH --signal B:TERM@60\ntrap 'touch STOP; sleep 30' SIGTERM\n\
              torchrun --standalone train.py 2>&1 | tee log\n",
         ),
     ],
     silent: &[
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --signal=B:USR1@300\ntrap 'touch STOP; wait' USR1\n(\n  srun python \
+             train.py\n) &\nwait\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --signal=B:USR1@300\nsave() {\n  srun touch STOP\n}\ntrap save USR1\n\
@@ -95,10 +106,23 @@ fn judge(script: &Script) -> Vec<Found> {
     vec![Found::warning(option.line, message, format!("Write `--signal=B:{rest}`"))]
 }
 
-/// What the shell waits for, instead of running its trap. A shell waits for nothing else: one that has `wait`
-/// may run the job in the background, and a function may do both.
+/// Whether a script starts anything in the background: `a &`, `( … ) &`, `coproc a`.
+fn has_background(script: &Script) -> bool {
+    let mask = masked(&script.text);
+    let bytes = mask.as_bytes();
+    let alone = |at: usize| {
+        let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
+        let behind = bytes.get(at + 1).copied().unwrap_or(b' ');
+        bytes[at] == b'&' && !b"&<>|".contains(&before) && !b"&>".contains(&behind)
+    };
+    mask.contains("coproc") || (0..bytes.len()).any(alone)
+}
+
+/// What the shell waits for, instead of running its trap. `wait` ends for a signal, but it waits only for
+/// what runs in the background; a function may start that.
 fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option<Found> {
-    if script.commands.iter().any(|one| one.program() == "wait") {
+    let waits_later = script.commands.iter().any(|one| one.program() == "wait");
+    if waits_later && has_background(script) {
         return None;
     }
     let in_function = in_functions(&script.text);
@@ -115,8 +139,9 @@ fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option
     let waits = !matches!(last.after, "&" | ")");
     let message = format!(
         "bash waits for {} and runs the trap for {signal} (line {trap}) only when it has ended; \
-         --signal={value} comes earlier than that",
-        run.program()
+         --signal={value} comes earlier than that{}",
+        run.program(),
+        if waits_later { "; `wait` has nothing to wait for, because no `&` is in the script" } else { "" }
     );
     let fix = format!(
         "Start `{}` in the background: put `&` behind it, and `wait` in the next line",

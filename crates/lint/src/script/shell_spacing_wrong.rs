@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::read::dockerfile::command::Command;
+use crate::read::dockerfile::command::{Command, Word};
 use crate::read::posix::masked;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -22,8 +22,18 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "$NGPU=4\ntorchrun --nproc_per_node=4 train.py\n"),
         named("run.sh", "MODEL= \"facebook/opt-125m\"\n"),
         named("run.sh", "if [ \"$RANK\" = 0 ] then\n  sleep 1\nfi\n"),
+        named("run.sh", "export NCCL_IB_HCA=mlx5_0:1, mlx5_1:1\ntorchrun train.py\n"),
+        named("run.sh", "export A=b CUDA_VISIBLE_DEVICES=0, 1\n"),
+        named("run.sh", "export NCCL_SOCKET_IFNAME=ib0, ib1\n"),
+        named("run.sh", "export NCCL_IB_HCA= mlx5_0\n"),
+        named("run.sh", "NCCL_IB_HCA=mlx5_0, mlx5_1 torchrun train.py\n"),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "export A=1 B C=2\nexport D=\"mlx5_0, mlx5_1\" E\nexport -f my-func\nexport F=$A G $H\nexport \
+             http_proxy= https_proxy= no_proxy\nexport A=x, && b\nCUDA_VISIBLE_DEVICES=0,1 python t.py\n",
+        ),
         named("run.sh", "CUDA_VISIBLE_DEVICES= python train.py\nIFS= read -r line\nX=\n$CMD --lr=1\n"),
         named(
             "run.sh",
@@ -71,6 +81,9 @@ fn assignment(command: &Command) -> Option<Found> {
         let message = "spaces around `=`: export takes `=` for a name and fails, `not a valid identifier`";
         return Some(Found::error(command.line, message, "Write `export NAME=value`"));
     }
+    if let Some(found) = list_cut(command) {
+        return Some(found);
+    }
     if let Some(found) = with_dollar(command).or_else(|| value_apart(command)) {
         return Some(found);
     }
@@ -93,6 +106,52 @@ fn assignment(command: &Command) -> Option<Found> {
             ),
         )
         .unless_certain(command.certain)
+    })
+}
+
+/// `export LIST=a, b`: the list ends at the blank.
+fn list_cut(command: &Command) -> Option<Found> {
+    let mut sets = command.sets.iter().peekable();
+    let mut before: Option<(&str, &Word)> = None;
+    for name in &command.exports {
+        if let Some((_, value)) = sets.next_if(|(own, _)| own == name) {
+            before = Some((name, value));
+            continue;
+        }
+        let Some((list, value)) = before.filter(|(_, value)| !value.quoted) else { continue };
+        let text = value.text.as_str();
+        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.,:/=-".contains(&byte));
+        let cut = text.ends_with([',', ':']);
+        // `export http_proxy= no_proxy`
+        let apart =
+            text.is_empty() && name.bytes().any(|byte| byte.is_ascii_digit()) && !name.contains("proxy");
+        let valid = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.starts_with(|letter: char| letter.is_ascii_digit());
+        if !plain || name.is_empty() || valid && !cut && !apart {
+            continue;
+        }
+        let effect = match valid {
+            true => format!("{name} is exported as a variable of its own"),
+            false => format!("export takes {name} for a name and fails, `not a valid identifier`"),
+        };
+        let message = format!("a blank ends the value of {list}, which is {text:?}; {effect}");
+        let fix = format!("Write `export {list}={text}{name}` without the blank, or quote the value");
+        return Some(Found::error(command.line, message, fix).unless_certain(command.certain));
+    }
+    let [.., (list, value)] = &command.sets[..] else { return None };
+    let first = command.words.first().filter(|word| word.known && !word.quoted && !value.quoted)?;
+    let same = value.text.chars().zip(first.text.chars()).take_while(|(one, other)| one == other).count();
+    let digits =
+        |text: &str| text.trim_end_matches(',').bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+    let cut = value.text.ends_with(',') && value.text.len() > 1;
+    let item = same > 2 || digits(&value.text) && digits(&first.text);
+    let message = format!(
+        "a blank ends the value of {list}, which is {:?}: the shell runs a program {}",
+        value.text, first.text
+    );
+    (cut && item).then(|| {
+        Found::error(command.line, message, format!("Write `{list}={}{}`", value.text, first.text))
+            .unless_certain(command.certain)
     })
 }
 

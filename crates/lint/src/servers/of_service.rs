@@ -86,6 +86,11 @@ pub(crate) fn of_pod(container: &Container) -> Option<Server> {
         list(container.value, key).into_iter().filter_map(crate::read::compose::text).collect()
     };
     let (command, arguments) = (texts("command"), texts("args"));
+    // The options of such a word are what its author meant, and not what the program gets.
+    let in_one_word = |word: &String| word.starts_with("--") && word.contains(" --");
+    if command.iter().chain(&arguments).any(in_one_word) {
+        return None;
+    }
     let image = scalar(container.value, &["image"]);
     let image = image.as_deref().map(|name| Image { name, enters: command.is_empty() });
     server(catalog, image, &started_by(&[command, arguments].concat(), 1), &environment)

@@ -1,6 +1,6 @@
 //! An engine of vLLM that each of its own processes would start again.
 
-use crate::read::python::{Program, number};
+use crate::read::python::{Program, number, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -21,8 +21,24 @@ pub(crate) const RULE: Rule = Rule {
             "import vllm\nTP = 2\nllm = vllm.LLM(\"m\", tensor_parallel_size=TP)\n",
             &[("run.sh", "export VLLM_WORKER_MULTIPROC_METHOD=spawn\npython infer.py\n")],
         ),
+        named(
+            "infer.py",
+            "import logging\nimport os\nos.environ[\"VLLM_WORKER_MULTIPROC_METHOD\"] = \"spawn\"\nfrom \
+             vllm import LLM\nlog = logging.getLogger(__name__)\nllm = LLM(model=\"m\", \
+             tensor_parallel_size=8, distributed_executor_backend=\"mp\")\n",
+        ),
     ],
     silent: &[
+        named(
+            "infer.py",
+            "import os\nos.environ[\"VLLM_WORKER_MULTIPROCESSING_METHOD\"] = \"spawn\"\nfrom vllm import \
+             LLM\nllm = LLM(model=\"m\", tensor_parallel_size=4, distributed_executor_backend=\"mp\")\n",
+        ),
+        named(
+            "infer.py",
+            "import os\nos.environ[\"VLLM_WORKER_MULTIPROC_METHOD\"] = \"spawn\"\nfrom vllm import \
+             LLM\nllm = LLM(model=\"m\", tensor_parallel_size=4, distributed_executor_backend=\"ray\")\n",
+        ),
         named(
             "infer.py",
             "import os\nos.environ[\"VLLM_WORKER_MULTIPROC_METHOD\"] = \"spawn\"\nfrom vllm import LLM\nif \
@@ -42,24 +58,32 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// The variable in old and new releases.
-const VARIABLES: &[&str] = &["VLLM_WORKER_MULTIPROC_METHOD", "VLLM_WORKER_MULTIPROCESSING_METHOD"];
+const VARIABLE: &str = "VLLM_WORKER_MULTIPROC_METHOD";
+/// Engines of a program that are looked at.
+const ENGINES_LIMIT: usize = 20;
 
 fn judge(program: &Program) -> Vec<Found> {
     let sets = |text: &str| {
         text.lines().map(str::trim_start).filter(|line| !line.starts_with('#')).any(|line| {
             let plain: String = line.chars().filter(|letter| !"\"' []".contains(*letter)).collect();
-            VARIABLES.iter().any(|name| {
-                plain.contains(&format!("{name}=spawn")) || plain.contains(&format!("{name},spawn"))
-            })
+            ["=", ",", ":"].iter().any(|sign| plain.contains(&format!("{VARIABLE}{sign}spawn")))
         })
     };
     let spawns = sets(&program.text) || program.scripts.iter().any(|one| sets(&one.text));
-    if !spawns || program.text.contains("__name__") || program.text.contains("distributed_executor_backend") {
+    if !spawns {
         return Vec::new();
     }
+    let lines: Vec<&str> = program.text.lines().collect();
     let calls = program.calls.iter().filter(|call| call.name == "vllm.LLM" && call.function.is_empty());
-    let found = calls.filter_map(|call| {
+    let found = calls.take(ENGINES_LIMIT).filter_map(|call| {
+        let backend = call.keyword("distributed_executor_backend");
+        let other = backend.is_some_and(|one| {
+            let text = string(&program.origin(&one.at, &call.function).text).unwrap_or_default().to_owned();
+            text != "mp"
+        });
+        if other || is_guarded(&lines, call.line) {
+            return None;
+        }
         let given = call.keyword("tensor_parallel_size")?;
         let size = number(program.origin(&given.at, &call.function).text).filter(|size| *size > 1.0)?;
         let message = format!(
@@ -72,4 +96,29 @@ fn judge(program: &Program) -> Vec<Found> {
         Some(Found::error(call.line, message, fix).unless_certain(!call.conditional))
     });
     found.take(1).collect()
+}
+
+/// Whether a line stands in a block that only the main program enters.
+fn is_guarded(lines: &[&str], line: usize) -> bool {
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let mut outer = lines.get(line.saturating_sub(1)).map_or(0, |text| indent(text));
+    let above = lines.iter().take(line.saturating_sub(1)).rev().filter(|text| !text.trim().is_empty());
+    for text in above {
+        if outer == 0 {
+            break;
+        }
+        if indent(text) < outer {
+            outer = indent(text);
+            if text.contains("__name__") {
+                return true;
+            }
+        }
+    }
+    // A program may leave where it is imported.
+    let leaves = |two: &[&str]| {
+        two[0].starts_with("if ")
+            && two[0].contains("__name__")
+            && (two[1].contains("exit") || two[1].contains("raise"))
+    };
+    lines[..line.min(lines.len())].windows(2).any(leaves)
 }

@@ -61,5 +61,6 @@ pub(crate) mod timeout_unit_wrong;
 pub(crate) mod torch_call_invalid;
 pub(crate) mod trainer_data_missing;
 pub(crate) mod training_arguments_contradict;
+pub(crate) mod unread_variable_set;
 pub(crate) mod world_size_from_devices;
 pub(crate) mod wrapped_state_loaded;

@@ -3,6 +3,8 @@
 use crate::location::{Location, OtherFile};
 use crate::programs;
 use crate::read::dockerfile::command::{Command, Word};
+use crate::read::launch_options;
+use crate::read::launcher::Launcher;
 use crate::read::python::{Call, Program, string};
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
@@ -35,6 +37,19 @@ pub(crate) const RULE: Rule = Rule {
              p.add_argument(\"-e\", \"--epochs\", type=int)\nargs = p.parse_args()\n",
             &[("run.sbatch", "#!/bin/bash\nsrun python3 train.py -e 3\n")],
         ),
+        named_with(
+            "sft.py",
+            "import argparse\nfrom accelerate import Accelerator\n\ndef parse():\n    p = \
+             argparse.ArgumentParser()\n    p.add_argument(\"--out\", required=True)\n    return \
+             p.parse_args()\n",
+            &[("run.sh", "accelerate launch --multi_gpu sft.py --num_processes 4 --out \"$OUT\"\n")],
+        ),
+        named_with(
+            "t.py",
+            "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\", \
+             type=float)\nargs = p.parse_args()\n",
+            &[("run.sh", "torchrun --standalone t.py --nproc-per-node=8 $EXTRA\n")],
+        ),
         named(
             "train.py",
             "import argparse\nimport torch\np = argparse.ArgumentParser()\n\
@@ -42,6 +57,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named_with(
+            "sft.py",
+            "import argparse\nfrom accelerate import Accelerator\np = argparse.ArgumentParser()\n\
+             p.add_argument(\"--num-processes\", dest=\"n\", type=int)\np.add_argument(\"--num_processes\", \
+             type=int)\np.add_argument(\"--out\")\nargs = p.parse_args()\n",
+            &[("run.sh", "accelerate launch --multi_gpu sft.py --num_processes 4 --out \"$OUT\" \"$@\"\n")],
+        ),
         named_with(
             "train.py",
             "import argparse\nimport torch\np = argparse.ArgumentParser()\ng = p.add_argument_group(\"a\")\n\
@@ -186,10 +208,14 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
         return None;
     }
     let rest: &[Word] = &command.words[at + 1..];
-    // A word that only the shell knows may be any option.
-    if rest.iter().any(|word| !word.known && (word.text.starts_with('$') || word.text.starts_with('"'))) {
-        return None;
-    }
+    // A word that only the shell knows may be any option; in quotes behind an option it is its value.
+    let is_list = |at: usize| {
+        let word = &rest[at];
+        let alone = word.quoted && !["[@]", "$@", "[*]", "$*"].iter().any(|list| word.text.contains(list));
+        let value = at > 0 && rest[at - 1].text.starts_with('-') && !rest[at - 1].text.contains('=');
+        !word.known && (word.text.starts_with('$') || word.text.starts_with('"')) && !(alone && value)
+    };
+    let hidden = (0..rest.len()).any(is_list);
     let launcher_adds = matches!(program, "deepspeed") || command.text().contains("torch.distributed.launch");
     let mut seen: Vec<usize> = Vec::new();
     for word in rest {
@@ -224,6 +250,17 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
                 let bare = |text: &str| text.replace('_', "-");
                 diagnostic::suggest::edits(&bare(known), &bare(name))
             });
+            if let Some(launcher) = launcher_of(command, at).filter(|one| is_option_of(*one, name)) {
+                let launcher = launcher.name();
+                let message = format!(
+                    "{name} is an option of {launcher}, but comes after {base}, which does not take it; \
+                     argparse ends with `unrecognized arguments`"
+                );
+                return Some((word.line, message, format!("Write {name} before {base}")));
+            }
+            if hidden {
+                return None;
+            }
             let message = format!("{base} takes no {name}; argparse ends with `unrecognized arguments`");
             let fix = near.map_or_else(
                 || format!("Remove {name}"),
@@ -238,6 +275,7 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
         if let (Some(choices), Some(value)) = (&known.choices, value)
             && !choices.iter().any(|choice| choice == value)
             && !value.starts_with('-')
+            && !hidden
         {
             let message = format!(
                 "{name} of {base} takes {}, not {value}; argparse ends with `invalid choice`",
@@ -247,9 +285,45 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
         }
     }
     let missing = options.iter().enumerate().find(|(index, one)| one.required && !seen.contains(index));
-    let (_, missing) = missing?;
+    let (_, missing) = missing.filter(|_| !hidden)?;
     let name = missing.names.last()?;
     let message =
         format!("{base} requires {name}, which this start does not have; argparse ends with exit status 2");
     Some((command.line, message, format!("Add `{name} VALUE`")))
+}
+
+/// The launcher that starts the script in this place of a command.
+fn launcher_of(command: &Command, script: usize) -> Option<Launcher> {
+    let before: Vec<&str> = command.words[..script].iter().map(|word| word.text.as_str()).collect();
+    let has = |name: &str| before.iter().any(|word| word.rsplit('/').next() == Some(name));
+    match () {
+        () if has("torchrun") => Some(Launcher::Torchrun),
+        () if has("deepspeed") => Some(Launcher::Deepspeed),
+        () if has("accelerate") && has("launch") => Some(Launcher::Accelerate),
+        () => None,
+    }
+}
+
+/// Options of `accelerate launch` that people put behind the script.
+const OF_ACCELERATE: &[&str] = &[
+    "num_processes",
+    "num_machines",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "multi_gpu",
+    "gpu_ids",
+    "config_file",
+    "use_deepspeed",
+    "use_fsdp",
+    "deepspeed_config_file",
+    "mixed_precision",
+    "dynamo_backend",
+];
+
+/// Whether a launcher takes an option that its script does not take.
+fn is_option_of(launcher: Launcher, option: &str) -> bool {
+    let Some(name) = option.strip_prefix("--").map(|name| name.replace('-', "_")) else { return false };
+    launch_options::names(launcher).contains(&name.as_str())
+        || launcher == Launcher::Accelerate && OF_ACCELERATE.contains(&name.as_str())
 }

@@ -1,7 +1,8 @@
 //! Lines of an env file that its readers take differently.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::read::script::used;
 use crate::read::settings::{Held, Setting, Settings};
 use crate::recognize::base_name;
 use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named, named_with};
@@ -41,6 +42,17 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named_with(
+            "cluster.env",
+            "# sourced by run.sh, not for docker --env-file\nNCCL_DEBUG=\"INFO\"\nBASE=/gpfs # shared\n",
+            &[("run.sh", "set -a\n. ./cluster.env\nset +a\ntorchrun train.py\n")],
+        ),
+        named_with(
+            "serve.env",
+            "PORT=8000 # open it\nexport MODEL=\"a/b\"\n",
+            &[("serve.sh", "ssh gpu-1 'source /opt/serve/serve.env && vllm serve $MODEL'\n")],
+        ),
+        named("paths.env", "ROOT=/srv # a volume\nexport CACHE=${ROOT}/cache\n"),
+        named_with(
             "serve.env",
             "HF_HOME=/data # a volume\nexport NCCL_DEBUG=\"INFO\"\nMODEL: a/b\n",
             &[("compose.yaml", "services:\n  a:\n    image: b\n    env_file: ./serve.env\n")],
@@ -79,19 +91,13 @@ fn judge(settings: &Settings) -> Vec<Found> {
     if settings.kind != Some(Kind::Environment) {
         return Vec::new();
     }
+    let comments = || settings.others.iter().filter(|(_, text)| text.trim_start().starts_with('#'));
+    let docker = settings.passed_by.is_some() || comments().any(|(_, text)| says(text, "--env-file"));
     // A file that exports is for a shell; one that says so is for docker run.
-    let sourced = settings.others.iter().any(|(_, text)| {
-        text.contains("source ")
-            || text.contains(
-                "set \
-        -a",
-            )
-    });
-    let docker = settings
-        .others
-        .iter()
-        .any(|(_, text)| text.trim_start().starts_with('#') && text.contains("--env-file"));
-    let docker = docker || settings.passed_by.is_some();
+    let sourced = settings.others.iter().any(|(_, text)| text.contains("source ") || text.contains("set -a"))
+        || comments().any(|(_, text)| says(text, "sourced"))
+        || settings.sourced && settings.passed_by.is_none() && settings.unit.is_none()
+        || !docker && settings.unit.is_none() && uses_own(settings);
     // docker compose reads it as a shell would.
     let plain = !sourced && (docker || !settings.read_by_compose);
     // compose and most libraries read `export` in .env.
@@ -99,8 +105,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
         && !settings.name.rsplit('/').next().is_some_and(|name| name.starts_with(".env"))
         && settings.scopes.iter().flat_map(|scope| &scope.settings).any(|one| one.held == Held::Always);
     // Somebody knows that the reader keeps what looks like a comment.
-    let literal = settings.others.iter().filter(|(_, text)| text.trim_start().starts_with('#'));
-    let literal = literal.map(|(_, text)| text.to_ascii_lowercase()).any(|text| {
+    let literal = comments().map(|(_, text)| text.to_ascii_lowercase()).any(|text| {
         ["as it is", "as is", "as-is", "literal", "verbatim", "part of the value"]
             .iter()
             .any(|words| text.contains(words))
@@ -131,6 +136,27 @@ fn judge(settings: &Settings) -> Vec<Found> {
     let others = settings.others.iter().filter(|_| docker || !settings.read_by_compose);
     found.extend(others.filter_map(|(line, text)| other(*line, text)));
     found
+}
+
+/// Whether a comment has this word, and does not say the contrary: `not for docker --env-file`.
+fn says(comment: &str, word: &str) -> bool {
+    let before = comment.split_once(word).map(|(before, _)| before.to_ascii_lowercase());
+    let denies = |word: &str| matches!(word, "not" | "no" | "never" | "instead" | "without");
+    before.is_some_and(|before| !before.split(|letter: char| !letter.is_alphanumeric()).any(denies))
+}
+
+/// Whether a value names a variable that the file has set before, or has a default: only a shell reads that.
+fn uses_own(settings: &Settings) -> bool {
+    settings.scopes.iter().any(|scope| {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        scope.settings.iter().any(|one| {
+            let own = !one.written.starts_with('\'')
+                && (one.written.contains(":-") && one.written.contains("${")
+                    || used(&one.written).iter().any(|name| names.contains(name.as_str())));
+            names.insert(&one.name);
+            own
+        })
+    })
 }
 
 /// A variable in a value, which only a shell and Compose replace.

@@ -68,7 +68,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 }
 
 /// Why nothing reads a name, and the one that was meant.
-fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'static str>)> {
+pub(crate) fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'static str>)> {
     if let Some(row) = catalog.variable(name) {
         let near = row.deprecated_by.as_deref();
         let meaning = row.meaning.as_deref().unwrap_or("nothing reads it").trim_end_matches('.');

@@ -187,6 +187,13 @@ impl Service {
             .then(|| format!("its command runs {program}"))
     }
 
+    /// Whether it names GPUs for the runtime of NVIDIA: `NVIDIA_VISIBLE_DEVICES: all`.
+    pub(crate) fn names_devices(&self) -> bool {
+        let environment = self.environment();
+        let devices = environment.get("NVIDIA_VISIBLE_DEVICES");
+        devices.is_some_and(|one| !matches!(one.as_deref(), Some("none" | "void" | "")))
+    }
+
     /// Whether it has keys under `deploy` that only swarm reads.
     pub(crate) fn only_swarm(&self) -> bool {
         let keys = ["placement", "update_config", "rollback_config", "endpoint_mode"];

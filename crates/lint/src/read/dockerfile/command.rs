@@ -45,6 +45,8 @@ pub(crate) struct Command {
     pub condition: bool,
     /// Inside of how many loops.
     pub loops: usize,
+    /// Where it is no command: the array whose words these are (`ARGS=( … )`), and all of them as written.
+    pub array: Option<(String, Vec<Word>)>,
     /// The operator behind it: `;` also for a new line; empty at the end.
     pub after: &'static str,
 }

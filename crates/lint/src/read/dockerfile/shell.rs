@@ -308,6 +308,9 @@ struct Structure {
     loops: usize,
     /// The operator before what is being read.
     last: &'static str,
+    /// The array whose words are being read, and those of the line.
+    array: Option<String>,
+    items: Vec<Word>,
 }
 
 /// Words that open something whose commands may not run.
@@ -344,6 +347,9 @@ impl Structure {
                 self.now.writes.push(word);
             }
             return;
+        }
+        if self.array.is_some() {
+            self.items.push(word.clone());
         }
         if self.now.words.is_empty() && !word.quoted {
             let text = word.text.as_str();
@@ -391,7 +397,11 @@ impl Structure {
         self.last = operator;
         let test = TESTS.contains(&self.now.program());
         let before = self.done.len();
+        let opens = (operator == "(").then(|| self.array_name()).flatten();
         self.end();
+        if matches!(operator, "(" | ")") {
+            (self.array, self.items) = (opens, Vec::new());
+        }
         if let Some(command) = self.done.get_mut(before) {
             command.after = operator;
         }
@@ -413,6 +423,16 @@ impl Structure {
         }
     }
 
+    /// The array that begins behind `NAME=` and `NAME+=`.
+    fn array_name(&self) -> Option<String> {
+        let name = match (self.now.words.last(), self.now.sets.last()) {
+            (Some(word), _) => word.text.strip_suffix('=').filter(|_| !word.quoted)?,
+            (None, Some((name, value))) if value.text.is_empty() && !value.quoted => name,
+            _ => return None,
+        };
+        Some(name.strip_suffix('+').unwrap_or(name).to_owned())
+    }
+
     fn is_empty(&self) -> bool {
         self.now.words.is_empty() && self.now.sets.is_empty() && self.now.heredoc.is_none()
     }
@@ -423,6 +443,9 @@ impl Structure {
         command.piped = std::mem::take(&mut self.piped);
         command.certain = self.depth == 0 && !self.tested;
         command.loops = self.loops;
+        if let Some(name) = self.array.as_ref().filter(|_| !self.items.is_empty()) {
+            command.array = Some((name.clone(), std::mem::take(&mut self.items)));
+        }
         if !command.words.is_empty() || !command.sets.is_empty() || command.heredoc.is_some() {
             self.done.push(command);
         }

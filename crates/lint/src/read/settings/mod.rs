@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     /// Of an env file: whether a Compose file has it as `env_file`, and reads quotes, comments, `export` and
     /// `NAME: value`.
     pub read_by_compose: bool,
+    /// Of an env file: whether a script next to it reads it into its shell.
+    pub sourced: bool,
     /// The unit of systemd that reads an env file.
     pub unit: Option<String>,
     /// Names that the file itself uses: a script's own variables.
@@ -184,6 +186,21 @@ fn passed_by(file: &File) -> Option<String> {
     scripts.into_iter().find(|one| passes(&one.text)).map(|one| one.name.clone())
 }
 
+/// Whether a script reads an env file into its shell, also one on another machine: `. ./train.env`,
+/// `ssh a 'source /srv/train.env; …'`.
+fn sourced(file: &File) -> bool {
+    let base = file.name.rsplit('/').next().unwrap_or_default();
+    let parts = |letter: char| letter.is_whitespace() || "\"'`;&|(){}".contains(letter);
+    let reads = |line: &str| {
+        let words: Vec<&str> = line.split(parts).filter(|word| !word.is_empty()).collect();
+        words.windows(2).any(|two| {
+            matches!(two[0], "source" | ".") && two[1].rsplit('/').next() == Some(base) && !base.is_empty()
+        })
+    };
+    let lines = file.over.iter().filter(|one| !is_compose(one)).flat_map(|one| one.text.lines());
+    lines.into_iter().any(|line| !line.trim_start().starts_with('#') && reads(line))
+}
+
 fn is_compose(other: &Over) -> bool {
     kind_of_name(&other.name) == Some(Kind::Compose)
 }
@@ -217,6 +234,7 @@ impl Settings {
             others: Vec::new(),
             passed_by: passed_by(file),
             read_by_compose: file.kind == Kind::Environment && file.over.iter().any(reads_as_compose),
+            sourced: file.kind == Kind::Environment && sourced(file),
             unit: unit(file),
             uses: BTreeSet::new(),
             integers: BTreeSet::new(),

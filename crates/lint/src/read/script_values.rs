@@ -1,0 +1,395 @@
+//! The commands of a script with what its arrays and variables hold: `"${ARGS[@]}"`, `$ARGS`, `image:$TAG`.
+//!
+//! Only what the script sets to texts at its top level is put in, outside of functions and loops. An array
+//! that grows under a condition keeps its reference behind its words, which says that there may be more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::assigned;
+use super::dockerfile::command::{Command, Word};
+use super::dockerfile::expand::{Value, Variables, expand};
+use super::script::{Script, in_functions};
+
+/// The longest text that is put into a script, in bytes, all places together.
+const ADDED_LIMIT_BYTES: usize = 256 << 10;
+/// Arithmetic commands of a line that are looked at.
+const ARITHMETIC_LIMIT: usize = 20;
+/// The longest array that is put in, in words.
+const WORDS_LIMIT: usize = 500;
+/// The longest value of a variable.
+const VALUE_LIMIT_BYTES: usize = 8 << 10;
+
+/// The commands of a script with the values of its arrays and variables. The words of an array that is
+/// started as a command are no command of their own any more.
+pub(crate) fn commands(script: &Script) -> Vec<Command> {
+    if script.commands.iter().all(|one| one.words.iter().all(|word| word.known)) {
+        return script.commands.clone();
+    }
+    let in_function = in_functions(&script.text);
+    let Names { changed, set } = Names::of(script, &in_function);
+    let mut reader = Reader {
+        arrays: BTreeMap::new(),
+        variables: Variables::default(),
+        open: None,
+        started: BTreeSet::new(),
+        added_bytes: 0,
+        in_function: &in_function,
+        changed: &changed,
+        set: &set,
+    };
+    let mut found: Vec<Command> = script.commands.iter().map(|one| reader.command(one)).collect();
+    let started = reader.started;
+    found.retain(|one| one.array.as_ref().is_none_or(|(name, _)| !started.contains(name)));
+    found
+}
+
+/// The names that a script gives values.
+struct Names {
+    /// Those whose value depends on what has run.
+    changed: BTreeSet<String>,
+    /// How often each is set.
+    set: BTreeMap<String, usize>,
+}
+
+impl Names {
+    fn of(script: &Script, in_function: &impl Fn(usize) -> bool) -> Names {
+        let mut names = Names { changed: BTreeSet::new(), set: BTreeMap::new() };
+        for command in script.commands.iter().filter(|one| one.array.is_none()) {
+            let function = in_function(command.line);
+            let unsure = !command.certain || command.loops > 0 || function;
+            for one in assigned::of_commands(std::slice::from_ref(command)) {
+                *names.set.entry(one.name.clone()).or_default() += 1;
+                if unsure || one.value.is_none() || !command.words.is_empty() {
+                    names.changed.insert(one.name);
+                }
+            }
+            if let Some((name, _)) = appended(command) {
+                *names.set.entry(name.to_owned()).or_default() += 1;
+                // An array that grows under a condition has the words of before.
+                if unsure && (function || command.after != "(") {
+                    names.changed.insert(name.to_owned());
+                }
+            }
+            if matches!(command.program(), "unset" | "getopts" | "let") {
+                let words = command.words[1..].iter().map(|word| name_of(&word.text).to_owned());
+                names.changed.extend(words.filter(|name| !name.is_empty()));
+            }
+        }
+        // `((STEP += 1))`
+        for line in script.text.lines().filter(|line| line.contains("((")) {
+            let opened = line.match_indices("((").filter(|(at, _)| !line[..*at].ends_with('$'));
+            for (at, _) in opened.take(ARITHMETIC_LIMIT) {
+                let inner = line[at..].split("))").next().unwrap_or_default();
+                let words = inner.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+                names.changed.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
+            }
+        }
+        names
+    }
+}
+
+/// `NAME+=value` and `NAME+=(`: the name and the value.
+fn appended(command: &Command) -> Option<(&str, Word)> {
+    let [word] = &command.words[..] else { return None };
+    let (name, value) = word.text.split_once("+=")?;
+    let value = Word { text: value.to_owned(), ..word.clone() };
+    (!name.is_empty() && name_of(name) == name).then_some((name, value))
+}
+
+/// The name that a text begins with.
+fn name_of(text: &str) -> &str {
+    let end =
+        text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+/// An array, as far as the script has been read.
+#[derive(Debug, Default)]
+struct Array {
+    words: Vec<Word>,
+    /// Whether these are all.
+    complete: bool,
+}
+
+struct Reader<'r> {
+    arrays: BTreeMap<String, Array>,
+    variables: Variables,
+    /// The array whose words come next, and whether it certainly gets them.
+    open: Option<(String, bool)>,
+    /// Arrays that are started as a command.
+    started: BTreeSet<String>,
+    added_bytes: usize,
+    in_function: &'r dyn Fn(usize) -> bool,
+    changed: &'r BTreeSet<String>,
+    set: &'r BTreeMap<String, usize>,
+}
+
+impl Reader<'_> {
+    fn command(&mut self, command: &Command) -> Command {
+        if let Some((name, words)) = &command.array {
+            self.grow(name, words);
+            return command.clone();
+        }
+        let function = (self.in_function)(command.line);
+        let certain = command.certain && command.loops == 0 && !function;
+        if matches!(command.program(), "source" | ".") && !is_setup(command.word(1)) {
+            // It may set anything.
+            (self.variables, self.arrays) = Default::default();
+        }
+        if command.words.is_empty() {
+            self.assign(command, certain);
+            return command.clone();
+        }
+        if let Some((name, value)) = appended(command) {
+            self.append(name, &value, command.after == "(", certain);
+            return command.clone();
+        }
+        let mut words = Vec::with_capacity(command.words.len());
+        for (at, word) in command.words.iter().enumerate() {
+            match self.values(word, at == 0, function) {
+                Some(values) if self.fits(&values) => words.extend(values),
+                _ => words.push(word.clone()),
+            }
+        }
+        Command { words, ..command.clone() }
+    }
+
+    fn fits(&mut self, values: &[Word]) -> bool {
+        let bytes: usize = values.iter().map(|word| word.text.len() + size_of::<Word>()).sum();
+        let fits = self.added_bytes.saturating_add(bytes) <= ADDED_LIMIT_BYTES;
+        // Once it does not fit, nothing is tried any more.
+        self.added_bytes = if fits { self.added_bytes + bytes } else { usize::MAX };
+        fits
+    }
+
+    fn assign(&mut self, command: &Command, certain: bool) {
+        for (at, (name, word)) in command.sets.iter().enumerate() {
+            let known = certain && !self.changed.contains(name);
+            if command.after == "(" && at + 1 == command.sets.len() && word.text.is_empty() && !word.quoted {
+                self.variables.remove(name);
+                self.arrays.remove(name);
+                if known {
+                    self.arrays.insert(name.clone(), Array { words: Vec::new(), complete: true });
+                }
+                self.open = known.then(|| (name.clone(), true));
+                continue;
+            }
+            self.arrays.remove(name);
+            match self.literal(word, &self.variables).filter(|_| known) {
+                Some(text) => self.variables.set(name, Value { text: Some(text), default: false }),
+                None => self.variables.remove(name),
+            }
+        }
+    }
+
+    fn append(&mut self, name: &str, value: &Word, array: bool, certain: bool) {
+        if array {
+            self.open = self.arrays.contains_key(name).then(|| (name.to_owned(), certain));
+            if let Some(array) = self.arrays.get_mut(name) {
+                array.complete &= certain;
+            }
+            return;
+        }
+        let before = self.variables.get(name).and_then(|value| value.text.clone());
+        let added = self.literal(value, &self.variables).filter(|_| certain);
+        let whole = before.zip(added).map(|(before, added)| before + &added);
+        match whole.filter(|text| text.len() <= VALUE_LIMIT_BYTES) {
+            Some(text) => self.variables.set(name, Value { text: Some(text), default: false }),
+            None => self.variables.remove(name),
+        }
+    }
+
+    /// Adds the words between the parentheses of an array.
+    fn grow(&mut self, name: &str, words: &[Word]) {
+        let Some((_, certain)) = self.open.as_ref().filter(|(open, _)| open == name) else { return };
+        let certain = *certain;
+        let is_option = |word: &Word| word.text.starts_with('-');
+        let keyed = words.iter().any(|word| word.text.starts_with('[') && word.text.contains("]="));
+        // What comes under a condition may replace an option of before.
+        let again = |array: &Array| {
+            let known: BTreeSet<&str> = array
+                .words
+                .iter()
+                .filter(|word| is_option(word))
+                .map(|word| option_name(&word.text))
+                .collect();
+            words.iter().any(|word| is_option(word) && known.contains(option_name(&word.text)))
+        };
+        let long = self.arrays.get(name).map_or(0, |array| array.words.len()) + words.len() > WORDS_LIMIT;
+        let lost = keyed || long || !certain && self.arrays.get(name).is_some_and(again);
+        if lost || self.changed.contains(name) {
+            self.arrays.remove(name);
+            return;
+        }
+        if !certain {
+            return;
+        }
+        let mut added = Vec::new();
+        for word in words {
+            match self.values(word, false, false) {
+                Some(values) if self.fits(&values) => added.extend(values),
+                _ => added.push(word.clone()),
+            }
+        }
+        if let Some(array) = self.arrays.get_mut(name) {
+            array.words.extend(added);
+        }
+    }
+
+    /// What the shell puts in the place of a word; nothing where that is not known.
+    fn values(&mut self, word: &Word, first: bool, function: bool) -> Option<Vec<Word>> {
+        if word.known || self.added_bytes > ADDED_LIMIT_BYTES {
+            return None;
+        }
+        // A function runs later: what it sees has to be the only value.
+        let usable = |name: &str| !function || self.set.get(name) == Some(&1);
+        if let Some((name, joined)) = array_reference(&word.text) {
+            let array = self.arrays.get(name).filter(|_| usable(name))?;
+            let all_known = array.complete && array.words.iter().all(|one| one.known);
+            if joined && word.quoted {
+                let texts: Vec<&str> = array.words.iter().map(|one| one.text.as_str()).collect();
+                let text = texts.join(" ");
+                return all_known.then(|| vec![Word { text, known: true, ..word.clone() }]);
+            }
+            let mut words = array.words.clone();
+            if !array.complete {
+                words.push(word.clone());
+            }
+            if first {
+                self.started.insert(name.to_owned());
+            }
+            return Some(words);
+        }
+        // A script of another shell is replaced elsewhere, if at all.
+        if word.text.contains(char::is_whitespace) || !references(&word.text)?.into_iter().all(usable) {
+            return None;
+        }
+        let text = self.literal(word, &self.variables)?;
+        let made = |text: &str| Word { text: text.to_owned(), known: true, ..word.clone() };
+        let alone = word.text.strip_prefix('$').is_some_and(|name| {
+            let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+            name_of(name) == name
+        });
+        match (word.quoted, alone) {
+            // Options in one word, which programs do not know: the rules on words say so.
+            (true, true) if text.starts_with('-') && text.contains(' ') => None,
+            (true, _) => Some(vec![made(&text)]),
+            (false, true) => Some(text.split_whitespace().map(made).collect()),
+            // It is more than one word.
+            (false, false) if text.contains(char::is_whitespace) => None,
+            (false, false) => Some(vec![made(&text)]),
+        }
+    }
+
+    /// The text of a word, where the script shows it.
+    fn literal(&self, word: &Word, variables: &Variables) -> Option<String> {
+        if word.known {
+            return Some(word.text.clone()).filter(|text| text.len() <= VALUE_LIMIT_BYTES);
+        }
+        references(&word.text)?;
+        let text = expand(&word.text, variables);
+        (text.known && text.text.len() <= VALUE_LIMIT_BYTES).then_some(text.text)
+    }
+}
+
+/// The name of an option: `--a` of `--a=b`.
+fn option_name(text: &str) -> &str {
+    text.split('=').next().unwrap_or(text)
+}
+
+/// The names that a text uses; nothing where it has other expansions than `$NAME` and `${NAME}`.
+fn references(text: &str) -> Option<Vec<&str>> {
+    let name = |rest: &'_ str| -> Option<(usize, usize)> {
+        let braces = usize::from(rest.starts_with('{'));
+        let length = name_of(&rest[braces..]).len();
+        let closed = braces == 0 || rest[braces + length..].starts_with('}');
+        (length > 0 && closed && !rest[braces..].starts_with(|letter: char| letter.is_ascii_digit()))
+            .then_some((braces, length))
+    };
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices('$') {
+        let (braces, length) = name(&text[at + 1..])?;
+        found.push(&text[at + 1 + braces..at + 1 + braces + length]);
+    }
+    (!text.contains('`')).then_some(found)
+}
+
+/// `${NAME[@]}` or `${NAME[*]}`: the name, and whether it joins the words.
+fn array_reference(text: &str) -> Option<(&str, bool)> {
+    let inner = text.strip_prefix("${")?.strip_suffix('}')?;
+    let (name, joined) = match inner.strip_suffix("[@]") {
+        Some(name) => (name, false),
+        None => (inner.strip_suffix("[*]")?, true),
+    };
+    (name_of(name) == name && !name.is_empty()).then_some((name, joined))
+}
+
+/// Whether a file that a script reads prepares an environment of programs, and sets nothing of the script.
+fn is_setup(path: &str) -> bool {
+    ["activate", "conda", "module", "profile", "bashrc", "setvars", "lmod"]
+        .iter()
+        .any(|word| path.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use catalog::testing::catalog;
+
+    fn last(text: &str) -> String {
+        commands(&Script::read(catalog(), text)).last().unwrap().text()
+    }
+
+    #[test]
+    fn arrays_and_variables_are_put_in() {
+        let text = "N=8\nTAG=v1\nA=(\n  --nproc_per_node $N # each\n  --x 'a b'\n)\nA+=(--y)\n";
+        assert_eq!(last(&format!("{text}t \"${{A[@]}}\" i:$TAG")), "t --nproc_per_node 8 --x a b --y i:v1");
+        assert_eq!(last("A=\"--x 1\"\nA+=\" --y\"\nt $A \"$A\" z"), "t --x 1 --y $A z");
+        assert_eq!(last("E=\nt $E \"${E}\" z"), "t  z");
+        assert_eq!(last("C=(torchrun --x)\n\"${C[@]}\" t.py"), "torchrun --x t.py");
+        assert_eq!(commands(&Script::read(catalog(), "C=(torchrun --x)\n\"${C[@]}\" t.py\n")).len(), 2);
+    }
+
+    #[test]
+    fn what_may_be_otherwise_stays() {
+        let text = "A=(--x 1)\nif b; then A+=(--y); fi\nt \"${A[@]}\" z";
+        assert_eq!(last(text), "t --x 1 ${A[@]} z");
+        for kept in [
+            "A=(--x 1)\nif b; then A+=(--x 2); fi\nt \"${A[@]}\"",
+            "mapfile -t A < f\nt \"${A[@]}\"",
+            "A=(--x 1)\nsource ./more.sh\nt \"${A[@]}\"",
+            "f() { local A=(--x); }\nA=(--y)\nt \"${A[@]}\"",
+            "declare -A A=([x]=1)\nt \"${A[@]}\"",
+        ] {
+            assert_eq!(last(kept), "t ${A[@]}", "{kept}");
+        }
+        for kept in [
+            "N=8\n[ -f x ] && N=4\nt $N",
+            "N=${N:-8}\nt $N",
+            "N=8\nfor N in 1 2; do x; done\nt $N",
+            "N=1\n((N += 1))\nt $N",
+            "N=$(nproc)\nt $N",
+            "read -r N\nt $N",
+        ] {
+            assert_eq!(last(kept), "t $N", "{kept}");
+        }
+    }
+
+    #[test]
+    fn functions_see_what_is_set_once() {
+        let all = |text: &str| {
+            let commands = commands(&Script::read(catalog(), text));
+            commands.iter().find(|one| one.program() == "t").map(Command::text).unwrap_or_default()
+        };
+        assert_eq!(all("N=8\nf() { t $N $1; }\nf a\n"), "t 8 $1");
+        assert_eq!(all("N=8\nf() { t $N $1; }\nf a\nN=4\nf b\n"), "t $N $1");
+    }
+
+    #[test]
+    fn a_script_does_not_grow_without_end() {
+        let mut text = format!("A=({})\n", "word ".repeat(400));
+        text.push_str(&"t \"${A[@]}\"\n".repeat(10_000));
+        let words: usize = commands(&Script::read(catalog(), &text)).iter().map(|one| one.words.len()).sum();
+        assert!(words < 50_000, "{words}");
+    }
+}
