@@ -8,13 +8,14 @@ use std::time::Duration;
 use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
+use super::own_checks::{self, Selected};
 use super::settings::{self, SettingsFiles};
 use ::config::FailOn;
 use checks::CHECKS;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
-use diagnostic::report::Summary;
+use diagnostic::report::{Outcome, Summary};
 use diagnostic::rule::select;
 use diagnostic::terminal;
 use docker::live;
@@ -25,6 +26,8 @@ use judge::CheckResult;
 use judge::report;
 
 /// Check this machine: what is wrong with it, and how to fix it.
+///
+/// Own checks of settings files (docs/settings.md) run after the built-in ones.
 ///
 /// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict,
 /// some checks could not run.
@@ -116,6 +119,8 @@ Examples:
   envdoc check --expect 'gpus=8,driver>=550'   # also fail if a GPU is missing
   envdoc check --from server.json              # a recorded machine";
 
+const LIST: &str = "`envdoc checks` lists all checks and groups";
+
 /// The longest one step of `--live` may take; generous, because a machine without persistence mode
 /// initialises its GPUs first.
 const LIVE_STEP: Duration = Duration::from_secs(30);
@@ -128,19 +133,44 @@ impl Args {
         interrupts: &Interrupts,
         files: &SettingsFiles,
     ) -> Result<u8, Error> {
-        let list = "`envdoc checks` lists all checks and groups";
-        let mut chosen = select(CHECKS, &self.only, &self.ignore, "check or group", list)?;
         let settings = files.read()?;
-        chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "check or group", list)?;
+        let mut own = own_checks::select(&settings, &self.only, &self.ignore)?;
+        let mut chosen = match &own.only {
+            Some(only) => select(CHECKS, only, &own.ignore, "check or group", LIST)?,
+            None => Vec::new(),
+        };
+        self.only_here(&mut own)?;
+        let concerns =
+            |id: &str| settings::is_of(id, &chosen) || own.checks.iter().any(|check| check.is_called(id));
+        let ignored = settings::left_out(&settings, concerns);
+        own.checks.retain(|check| !ignored.iter().any(|id| check.is_called(id)));
+        let of_own = |id: &String| own_checks::is_known(&settings, id);
+        let ignored: Vec<String> = ignored.into_iter().filter(|id| !of_own(id)).collect();
+        chosen = select(&chosen, &[], &ignored, "check or group", LIST)?;
         let expected = expected(settings.expected(), &self.expect)?;
         let mut facts = self.facts(catalog, expected, interrupts)?;
         if self.live {
             facts.live = self.look_inside(&facts, interrupts)?;
         }
         let results = judge::judge(&chosen, &facts);
-        terminal::print(&self.report(&facts, &results)?)?;
-        let summary = Summary::of(results.iter().map(|result| &result.verdict));
+        let own: Vec<Outcome> = own.checks.into_iter().map(own_checks::outcome).collect();
+        terminal::print(&self.report(&facts, &results, &own)?)?;
+        let verdicts = results.iter().map(|result| &result.verdict);
+        let summary = Summary::of(verdicts.chain(own.iter().map(|outcome| &outcome.verdict)));
         Ok(settings.fail_on(self.fail_on).exit_code(&summary, settings.strict(self.strict)))
+    }
+
+    /// Commands of own checks run on this machine, and know nothing of a recorded one or of another root.
+    fn only_here(&self, own: &mut Selected) -> Result<(), Error> {
+        if self.from.is_none() && self.root.is_none() {
+            return Ok(());
+        }
+        own.checks.clear();
+        match own.only {
+            Some(_) => Ok(()),
+            None => Err(Error::new(Kind::Usage, "own checks run on this machine only")
+                .hint("leave out --from and --root")),
+        }
     }
 
     fn facts(
@@ -174,7 +204,9 @@ impl Args {
         };
         interrupts.leave_to_command();
         terminal::note("starting a test container (--live) ...");
-        match live::look(&request) {
+        let answer = live::look(&request);
+        interrupts.take_back();
+        match answer {
             Err(NotTried::Interrupted) => {
                 Err(Error::new(Kind::Interrupted, "interrupted; the test container was removed"))
             }
@@ -182,13 +214,13 @@ impl Args {
         }
     }
 
-    fn report(&self, facts: &Facts, results: &[CheckResult]) -> Result<String, Error> {
-        let whole = || report::report(facts, results);
+    fn report(&self, facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> Result<String, Error> {
+        let whole = || report::report(facts, results, own);
         let text = || {
             let root = facts.system.uid == Fact::Known(0);
             diagnostic::render::text::report(&whole(), Layout { root, ..Layout::of_screen(self.verbose) })
         };
-        self.format.write(whole, text, || json::text(&report::json::report(facts, results)))
+        self.format.write(whole, text, || json::text(&report::json::report(facts, results, own)))
     }
 }
 

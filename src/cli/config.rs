@@ -56,6 +56,9 @@ pub struct ConfigReport {
     pub envdoc: String,
     /// The files that were read, the strongest first.
     pub files: Vec<PathBuf>,
+    /// Those that are not trusted: their `check`, `pip-index`, `apt-mirror`, `registry` and a `cluster-file`
+    /// in another directory do not count.
+    pub untrusted: Vec<PathBuf>,
     /// The values in effect, by key (`fail-on`): one each, but several of `expect` and `ignore`; keys that
     /// no file sets are left out.
     pub settings: BTreeMap<&'static str, Vec<Setting>>,
@@ -113,11 +116,15 @@ fn report(settings: &Settings) -> ConfigReport {
     one("strict", settings.strict.as_ref().map(|set| set.as_text(bool::to_string)));
     one(
         "cluster-file",
-        settings.cluster_file.as_ref().map(|set| set.as_text(|path| path.display().to_string())),
+        settings.cluster_file.as_ref().map(|set| set.shown().as_text(|path| path.display().to_string())),
     );
-    one("pip-index", settings.pip_index.clone());
-    one("apt-mirror", settings.apt_mirror.clone());
-    one("registry", settings.registry.clone());
+    one("pip-index", settings.pip_index.as_ref().map(|set| set.shown().clone()));
+    one("apt-mirror", settings.apt_mirror.as_ref().map(|set| set.shown().clone()));
+    one("registry", settings.registry.as_ref().map(|set| set.shown().clone()));
+    for check in &settings.checks {
+        let value = format!("{}: {}", check.id(), check.shown_command());
+        one("check", Some(Sourced { value, origin: check.origin.clone() }));
+    }
     for text in &settings.expect {
         one("expect", Some(text.clone()));
     }
@@ -127,6 +134,7 @@ fn report(settings: &Settings) -> ConfigReport {
         schema: 1,
         envdoc: env!("CARGO_PKG_VERSION").into(),
         files: settings.files.clone(),
+        untrusted: settings.untrusted.iter().map(|one| one.file.clone()).collect(),
         settings: all,
     }
 }
@@ -174,6 +182,11 @@ fn text(settings: &Settings) -> String {
                 text.push_str(&format!("  {:12}  {}\n", "", visible::line(detail)));
             }
         }
+    }
+    for untrusted in &settings.untrusted {
+        let keys = "check, pip-index, apt-mirror, registry, cluster-file elsewhere";
+        text.push_str(&format!("\n{untrusted}: what requires trust does not count ({keys}).\n"));
+        text.push_str(&format!("Read it, then run: {}\n", untrusted.command()));
     }
     text
 }

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use super::headings::{CACHE, IMAGE, MIRRORS, STACK};
 use super::stack_args::{StackArgs, today};
 use ::build::lock_file::{LockRequest, next_to};
-use ::build::{NoStack, PlanRequest};
-use ::config::Settings;
-use ::image::request::{Compile, Copy, ImageRequest, Mirrors, PythonFrom};
+use ::build::{NoStack, PlanRequest, SettingsMirrors, UntrustedMirrors};
+use ::config::{Guarded, Settings};
+use ::image::request::{Copy, ImageRequest, Mirrors, PythonFrom};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
-use resolve::parse;
 
 /// The requirements of an image.
 #[derive(Debug, Clone, clap::Args)]
@@ -165,13 +164,19 @@ pub struct ImageArgs {
 impl ImageArgs {
     /// Everything that they ask for.
     pub fn request(&self, settings: &Settings) -> Result<PlanRequest, Error> {
+        let mirror = |set: &Option<Guarded<String>>| set.as_ref().map(|set| set.shown().value.clone());
+        let mut untrusted = [&settings.pip_index, &settings.apt_mirror].into_iter().flatten();
+        let untrusted = untrusted.find_map(|set| set.trusted().err());
         Ok(PlanRequest {
             file: self.request.clone(),
             options: self.options()?,
-            mirrors: Mirrors {
-                pip_index: settings.pip_index.as_ref().map(|set| set.value.clone()),
-                apt: settings.apt_mirror.as_ref().map(|set| set.value.clone()),
-                ..Mirrors::default()
+            mirrors: SettingsMirrors {
+                pip_index: mirror(&settings.pip_index),
+                apt: mirror(&settings.apt_mirror),
+                untrusted: untrusted.map(|untrusted| UntrustedMirrors {
+                    why: untrusted.to_string(),
+                    command: untrusted.command(),
+                }),
             },
             machines: self.stack.machines(),
             lock: LockRequest {
@@ -187,30 +192,16 @@ impl ImageArgs {
 
     /// The options as a request file would have them.
     fn options(&self) -> Result<ImageRequest, Error> {
-        let stack = &self.stack;
-        let packages = stack.with.iter().flat_map(|text| parse::split_requirements(text));
         let copies = pairs("--copy", &self.copy, ':', "FROM:TO")?.into_iter();
         Ok(ImageRequest {
             name: self.name.clone(),
-            cuda: stack.cuda.clone(),
-            python: stack.python.clone(),
             python_from: self.python_from,
-            torch: stack.torch.clone(),
-            deepspeed: stack.deepspeed.clone().map(Option::unwrap_or_default),
             deepspeed_ops: self.deepspeed_ops.clone(),
-            presets: stack.preset.clone(),
-            packages: packages.map(str::to_owned).collect(),
-            base: stack.base.clone(),
             base_image: self.base_image.clone(),
             base_python: self.base_python.clone(),
             base_nvcc: self.base_nvcc,
             base_devel: self.base_devel.clone(),
             base_digest: self.base_digest.clone(),
-            os: stack.os.clone(),
-            architectures: stack.arch.iter().cloned().collect(),
-            gpus: stack.gpu.clone(),
-            driver: stack.driver.clone(),
-            compile: stack.compile.then_some(Compile::Run),
             apt: self.apt.clone(),
             mirrors: self.mirrors(),
             wheels: self.wheels.clone(),
@@ -222,7 +213,7 @@ impl ImageArgs {
             env: pairs("--env", &self.env, '=', "NAME=VALUE")?.into_iter().collect(),
             labels: pairs("--label", &self.label, '=', "NAME=VALUE")?.into_iter().collect(),
             copy: copies.map(|(from, to)| Copy { from, to }).collect(),
-            ..ImageRequest::default()
+            ..self.stack.image_request()
         })
     }
 

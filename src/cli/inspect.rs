@@ -10,6 +10,7 @@ use super::format::Format;
 use super::headings::{CONNECTION, MACHINES, OUTPUT};
 use super::interrupts::Interrupts;
 use ::build::inspect::{InspectError, InspectRequest, inspect};
+use ::cluster::waiting::Waiting;
 use ::image::inspect::report::{self, Machine};
 use ::image::inspect::{Reference, judge};
 use diagnostic::error::{Error, Kind};
@@ -104,7 +105,11 @@ impl Args {
         let reference =
             Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
         let machines = self.machines(catalog, interrupts)?;
-        let image = match inspect(&self.request(catalog, reference, &machines), &terminal::note) {
+        let waiting = Waiting::new(self.waits_for());
+        let inspected =
+            inspect(&self.request(catalog, reference, &machines), &|text: &str| waiting.note(text));
+        drop(waiting);
+        let image = match inspected {
             Ok(image) => image,
             Err(InspectError::NotFound(error)) => return self.not_found(&error.to_string()),
             Err(InspectError::Other(error)) => return Err(error),
@@ -123,6 +128,11 @@ impl Args {
             (0, 1..) if self.strict => 3,
             _ => 0,
         })
+    }
+
+    fn waits_for(&self) -> String {
+        let of = if self.remote { "the registry" } else { "the engine or the registry" };
+        format!("waiting for {of}: {}", self.image)
     }
 
     fn not_found(&self, why: &str) -> Result<u8, Error> {

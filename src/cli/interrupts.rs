@@ -32,4 +32,9 @@ impl Interrupts {
     pub(super) fn leave_to_command(&self) {
         self.handled_by_command.store(true, Ordering::SeqCst);
     }
+
+    /// From now on Ctrl-C ends envdoc again.
+    pub(super) fn take_back(&self) {
+        self.handled_by_command.store(false, Ordering::SeqCst);
+    }
 }

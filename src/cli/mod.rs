@@ -20,6 +20,7 @@ mod logs;
 mod man;
 mod matrix;
 mod output;
+mod own_checks;
 mod render;
 mod resolve;
 mod settings;
@@ -27,6 +28,7 @@ mod several;
 mod smoke;
 mod snapshot;
 mod stack_args;
+mod trust;
 mod values;
 mod worker;
 
@@ -110,6 +112,7 @@ enum Command {
     Checks(checks::Args),
     Catalog(catalog::Args),
     Config(config::Args),
+    Trust(trust::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Complete(completions::Complete),
@@ -163,10 +166,11 @@ impl Cli {
             Command::Inspect(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
             Command::Smoke(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
             Command::Diagnose(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
-            Command::Explain(args) => args.output.clone().of(|| args.run(catalog)),
+            Command::Explain(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
             Command::Checks(args) => args.output.clone().of(|| args.run()),
             Command::Catalog(args) => args.run(catalog),
             Command::Config(args) => args.output.clone().of(|| args.run(&self.settings)),
+            Command::Trust(args) => args.run(&self.settings),
             Command::Completions(args) => args.run(),
             Command::Complete(args) => args.run(),
             Command::Man(args) => args.run(),
@@ -217,7 +221,9 @@ fn read_machine(
     };
     let recorder = Recorder::new(Arc::new(host));
     interrupts.end_programs();
+    let waiting = ::cluster::waiting::Waiting::new("reading this machine");
     let facts = gather::live(&recorder, deadline, expected, catalog);
+    drop(waiting);
     if Instant::now() >= deadline
         && let Some(load) = Load::now().filter(|load| load.is_busy())
     {

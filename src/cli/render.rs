@@ -10,6 +10,7 @@ use super::image::{self, ImageArgs};
 use super::interrupts::Interrupts;
 use super::settings::SettingsFiles;
 use ::build::{Planned, lock_file, request_file};
+use ::cluster::waiting::Waiting;
 use ::config::Settings;
 use ::image::plan::Plan;
 use ::image::render::{self, File};
@@ -20,9 +21,9 @@ use resolve::universe::Universe;
 
 /// Write the Dockerfile of an image and its files, without building it.
 ///
-/// Resolves the stack like `envdoc resolve`. Only `render lock` and --pin use the network. Writes
-/// to standard output, or with --output to files; files that envdoc did not generate are kept
-/// unless --force.
+/// Resolves the stack like `envdoc resolve`. Only `render lock`, which requires uv, and --pin use the
+/// network. Writes to standard output, or with --output to files; files that envdoc did not generate are
+/// kept unless --force.
 ///
 /// Exit code 1: no compatible stack exists.
 #[derive(Debug, clap::Args)]
@@ -74,7 +75,7 @@ const EXAMPLES: &str = "\
 Examples:
   envdoc render dockerfile --cuda 12.4 --torch 2.6 --deepspeed
   envdoc render dockerfile --request request.yaml -o .    # all files
-  envdoc render lock --request request.yaml               # pin packages
+  envdoc render lock --request request.yaml -o envdoc.lock    # pin packages
   envdoc render ci --github train/request.yaml -o .github/workflows/x.yaml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -85,8 +86,7 @@ enum What {
     Requirements,
     /// The .dockerignore that belongs to the Dockerfile.
     Dockerignore,
-    /// Lock file: the stack and, if uv is installed, every Python package with its hashes (uses the
-    /// network).
+    /// Lock file: the stack and every Python package with its hashes (requires uv, uses the network).
     Lock,
     /// CI pipeline that builds and pushes the images of several requests.
     Ci,
@@ -122,7 +122,7 @@ impl Args {
             terminal::note(&format!("warning: {}", visible::line(&warning.message)));
         }
         if self.what == What::Lock {
-            return self.lock(&plan, request.lock.path);
+            return self.lock(&plan);
         }
         let Some(output) = &self.output else {
             let text = self.texts(&plan, false)?.remove(0).text;
@@ -136,13 +136,22 @@ impl Args {
         Ok(0)
     }
 
-    /// Writes the lock to --output, else to the lock file, else to standard output.
-    fn lock(&self, plan: &Plan, path: Option<PathBuf>) -> Result<u8, Error> {
-        let lock = lock_file::text(plan)?;
+    /// Prints the lock, or writes it to --output.
+    fn lock(&self, plan: &Plan) -> Result<u8, Error> {
+        let path = self.output.as_ref().map(|path| match file::is_directory(path) {
+            true => path.join(lock_file::NAME),
+            false => path.clone(),
+        });
+        // Before uv asks the index.
+        path.as_deref().map_or(Ok(()), file::writable)?;
+        let waiting = Waiting::new("waiting for uv, which finds the packages and their hashes");
+        let lock = lock_file::text(plan);
+        drop(waiting);
+        let lock = lock?;
         if let Some(why) = lock.without_hashes {
             terminal::note(&format!("warning: {why}"));
         }
-        match self.output.clone().or(path) {
+        match path {
             Some(path) => self.write(&path, &lock.text, lock_file::is_lock).map(|()| 0),
             None => terminal::document(&lock.text).map(|()| 0),
         }
@@ -155,8 +164,22 @@ impl Args {
         }
         let built = self.requests.iter().map(|path| request_file::built(universe, path));
         let images = built.collect::<Result<Vec<_>, _>>()?;
-        let set = settings.registry.as_ref().map(|set| set.value.as_str());
-        let registry = self.registry.as_deref().or(set);
+        let registry = match (&self.registry, &settings.registry) {
+            (Some(option), _) => Some(option.as_str()),
+            (None, Some(set)) => Some(
+                set.trusted()
+                    .map_err(|untrusted| {
+                        let error = Error::from(untrusted);
+                        Error {
+                            message: format!("registry of the settings cannot be used: {}", error.message),
+                            ..error
+                        }
+                        .hint("or pass --registry")
+                    })?
+                    .as_str(),
+            ),
+            (None, None) => None,
+        };
         let text = match (self.github, self.gitlab) {
             (true, _) => render::github(&images, registry)?,
             (_, true) => render::gitlab(&images, registry)?,

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::headings::{LOCK, OUTPUT};
+use super::headings::{LOCK, OUTPUT, STACK};
 use super::interrupts::Interrupts;
-use super::stack_args::StackArgs;
+use super::stack_args::{StackArgs, today};
 use crate::cli::explain::text as explain;
-use ::build::Requirements;
+use ::build::lock_file::next_to;
+use ::build::{LockRequest, PlanRequest, Requirements};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -36,6 +37,12 @@ use resolve::{self, lookup};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
+    /// Request file of an image; options override it.
+    ///
+    /// The envdoc.lock next to it takes part as in `envdoc render`. docs/request.md describes the file.
+    #[arg(long, value_name = "FILE", help_heading = STACK)]
+    request: Option<PathBuf>,
+
     #[command(flatten)]
     stack: StackArgs,
 
@@ -49,6 +56,10 @@ pub(super) struct Args {
     /// With --lock: resolve again and replace FILE.
     #[arg(long, requires = "lock", help_heading = LOCK, hide_short_help = true)]
     force: bool,
+
+    /// Fail if the result differs from the lock file: --lock, else the envdoc.lock next to --request.
+    #[arg(long, conflicts_with = "force", help_heading = LOCK, hide_short_help = true)]
+    locked: bool,
 
     /// Explain a version: torch==2.6.0.
     ///
@@ -82,6 +93,7 @@ Examples:
   envdoc resolve --cuda 12.4 --python 3.12            # newest torch for these
   envdoc resolve --driver 550 --gpu h100 --deepspeed  # for a driver and a GPU
   envdoc resolve --here --torch '>=2.4,<2.7'          # for this machine
+  envdoc resolve --request request.yaml --locked      # does envdoc.lock still hold?
   envdoc resolve --cuda 12.4 --format requirements > requirements.txt";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -102,9 +114,18 @@ impl Args {
             return Err(unexpected(catalog, stray));
         }
         let universe = &Universe::new(catalog);
-        let Requirements { request, warnings, mut notes } = self.stack.requirements(universe, interrupts)?;
+        let read_here = || self.stack.read_here(catalog, interrupts);
+        let asked = self.asked();
+        let Requirements { request, warnings, mut notes } = match self.request {
+            Some(_) => ::build::requirements(universe, &asked, &read_here)?,
+            None => self.stack.requirements(universe, interrupts)?,
+        };
         if let Some(subject) = &self.why {
             return why(universe, &request, subject);
+        }
+        if self.locked {
+            // What is not part of the stack counts too: the packages with their hashes.
+            ::build::plan(universe, &asked, &read_here)?;
         }
         let kept = self.kept()?;
         let mut whole = request.clone();
@@ -146,11 +167,32 @@ impl Args {
         Ok(0)
     }
 
+    /// The request file, the options over it and the lock.
+    fn asked(&self) -> PlanRequest {
+        PlanRequest {
+            file: self.request.clone(),
+            options: self.stack.image_request(),
+            machines: self.stack.machines(),
+            lock: LockRequest {
+                path: self.lock_path(),
+                required: self.locked,
+                exact: self.locked,
+                ignored: false,
+            },
+            today: today(),
+            ..PlanRequest::default()
+        }
+    }
+
+    fn lock_path(&self) -> Option<PathBuf> {
+        self.lock.clone().or_else(|| self.request.as_deref().map(next_to))
+    }
+
     /// The existing lock and its file name.
     fn kept(&self) -> Result<Option<(Lock, String)>, Error> {
-        let Some(path) = self.lock.as_ref().filter(|_| !self.force) else { return Ok(None) };
+        let Some(path) = self.lock_path().filter(|_| !self.force) else { return Ok(None) };
         let name = path.display().to_string();
-        let Some(text) = file::read(path)? else { return Ok(None) };
+        let Some(text) = file::read(&path)? else { return Ok(None) };
         let lock = Lock::parse(&text).map_err(|error| {
             Error::new(Kind::File, format!("{name}: {error}"))
                 .hint("use --force to replace it, or choose another file name")

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::config::{Ignore, Origins, Settings};
+use ::config::{Ignore, Origins, Settings, TrustStore};
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
 use diagnostic::error::{Error, Kind};
@@ -16,6 +16,7 @@ use jiff::civil::Date;
 use lint::RULES;
 
 use super::headings::SETTINGS;
+use super::own_checks;
 
 /// Options about settings files.
 #[derive(Debug, Clone, clap::Args)]
@@ -51,8 +52,9 @@ pub(super) struct SettingsFiles {
 impl SettingsFiles {
     /// The settings of this run.
     pub(super) fn read(&self) -> Result<Settings, Error> {
-        let settings = ::config::load(&self.origins()?)?;
-        for ignore in &settings.ignores.0 {
+        let settings = ::config::load(&self.origins()?, &trust_store())?;
+        for ignore in settings.ignores.0.iter().filter(|ignore| !own_checks::is_known(&settings, &ignore.id))
+        {
             only_known(ignore)?;
         }
         Ok(settings)
@@ -80,6 +82,14 @@ impl SettingsFiles {
 pub(super) fn user_directory() -> Option<PathBuf> {
     let given = variable("XDG_CONFIG_HOME").filter(|directory| directory.is_absolute());
     given.or_else(|| Some(variable("HOME").filter(|directory| directory.is_absolute())?.join(".config")))
+}
+
+/// What this user has trusted.
+pub(super) fn trust_store() -> TrustStore {
+    let given = variable("XDG_STATE_HOME").filter(|directory| directory.is_absolute());
+    let home = || variable("HOME").filter(|directory| directory.is_absolute());
+    let state = given.or_else(|| Some(home()?.join(".local/state")));
+    TrustStore::new(state.as_deref())
 }
 
 /// Today, by which entries of `ignore` end.
@@ -125,12 +135,22 @@ pub(super) fn ignored<'r, R: Rule + 'static>(
     settings: &Settings,
     rules: impl IntoIterator<Item = &'r &'static R> + Clone,
 ) -> Vec<String> {
+    left_out(settings, |id| is_of(id, rules.clone()))
+}
+
+/// Whether an id is that of one of these rules, or of its group.
+pub(super) fn is_of<'r, R: Rule + 'static>(
+    id: &str,
+    rules: impl IntoIterator<Item = &'r &'static R>,
+) -> bool {
+    rules.into_iter().any(|rule| rule.id() == id || rule.group().id == id)
+}
+
+/// [`ignored`] of whatever has such an id.
+pub(super) fn left_out(settings: &Settings, concerns: impl Fn(&str) -> bool) -> Vec<String> {
     let day = today();
-    let concerns = |ignore: &&Ignore| {
-        let mut rules = rules.clone().into_iter();
-        rules.any(|rule| rule.id() == ignore.id || rule.group().id == ignore.id)
-    };
-    for ignore in settings.ignores.expired(day).filter(concerns) {
+    let concerns = |ignore: &&Ignore| concerns(&ignore.id);
+    for ignore in settings.ignores.expired(day).filter(&concerns) {
         let until = ignore.until.map(|until| until.to_string()).unwrap_or_default();
         terminal::note(&format!(
             "warning: {}: {} is no longer ignored: its time ended on {until}",
@@ -138,7 +158,7 @@ pub(super) fn ignored<'r, R: Rule + 'static>(
             ignore.id
         ));
     }
-    let left: Vec<&Ignore> = settings.ignores.everywhere(day).filter(concerns).collect();
+    let left: Vec<&Ignore> = settings.ignores.everywhere(day).filter(&concerns).collect();
     if !left.is_empty() {
         let mut files: Vec<String> = left.iter().map(|ignore| shown(&ignore.origin.file)).collect();
         files.dedup();

@@ -5,7 +5,7 @@ use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::cluster::{Locking, first_engine, lock_notice, lock_refused};
+use super::cluster::{Locking, first_engine, lock_notice, lock_refused, path};
 use super::format::Format;
 use super::headings::OUTPUT;
 use super::settings::SettingsFiles;
@@ -239,12 +239,11 @@ impl Args {
             transport: self.expect_transport,
             corrupt: self.corrupt,
         };
-        let file = super::cluster::path(self.file.as_deref(), &settings.read()?);
         let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
         let mut outcome = match (self.local, self.gpus) {
             (true, Some(gpus)) => self.local_gpus(gpus as usize, &options),
             (true, None) => self.local(&options),
-            (false, _) => self.cluster(&file, &options),
+            (false, _) => self.cluster(&path(self.file.as_deref(), &settings.read()?)?, &options),
         }?;
         if let Some((path, kept)) = &kept
             && !matches!(outcome.verdict, Verdict::Failed | Verdict::Unknown)

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use super::headings::{IMAGE, MACHINES, STACK};
 use super::interrupts::Interrupts;
 use ::build::{Machines, Requirements};
+use ::image::request::{Compile, ImageRequest};
 use diagnostic::error::Error;
 use facts::{Expected, Facts};
 use resolve::parse::{self, StackOptions};
@@ -162,6 +163,26 @@ impl StackArgs {
     ) -> Result<Facts, Error> {
         let (_, facts) = super::read_machine(catalog, None, self.timeout, Expected::default(), interrupts)?;
         Ok(facts)
+    }
+
+    /// The options as a request file would have them.
+    pub(super) fn image_request(&self) -> ImageRequest {
+        let packages = self.with.iter().flat_map(|text| parse::split_requirements(text));
+        ImageRequest {
+            cuda: self.cuda.clone(),
+            python: self.python.clone(),
+            torch: self.torch.clone(),
+            deepspeed: self.deepspeed.clone().map(Option::unwrap_or_default),
+            presets: self.preset.clone(),
+            packages: packages.map(str::to_owned).collect(),
+            base: self.base.clone(),
+            os: self.os.clone(),
+            architectures: self.arch.iter().cloned().collect(),
+            gpus: self.gpu.clone(),
+            driver: self.driver.clone(),
+            compile: self.compile.then_some(Compile::Run),
+            ..ImageRequest::default()
+        }
     }
 
     /// The options that describe the stack, as typed.

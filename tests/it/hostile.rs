@@ -258,6 +258,25 @@ fn untrusted_text_is_escaped_on_the_terminal() {
     });
     wrong.extend(judge("diagnose: names of files", each));
 
+    let own = dir("own");
+    let files = texts(|text| !text.contains('\0'));
+    let checks: String = (0..files.len())
+        .map(|at| format!("[[check]]\nname = 'c{at}'\ncommand = ['sh', '-c', 'cat {at}; exit 1']\n"))
+        .collect();
+    for (at, text) in files.iter().enumerate() {
+        fs::write(own.join(at.to_string()), text).unwrap();
+    }
+    fs::write(own.join("envdoc.toml"), checks).unwrap();
+    let state = |mut command: Command| {
+        command.env("XDG_STATE_HOME", &own);
+        command
+    };
+    assert!(state(envdoc(&["trust"], &own)).output().unwrap().status.success());
+    let check = ["check", "--only", "own", "--verbose", "--format"];
+    let commands = ["text", "markdown", "github", "json"];
+    let commands = commands.map(|format| state(envdoc(&[&check[..], &[format]].concat(), &own)));
+    wrong.extend(judge("check: output of own checks", commands));
+
     let here = dir("here");
     let commands: [&[&str]; 6] = [
         &["lint", ""],

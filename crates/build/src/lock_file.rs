@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use diagnostic::error::{Error, Kind};
 use diagnostic::render::json;
+use diagnostic::shell;
 use host::file;
 use host::{Reading, process};
 use image::lock;
@@ -17,7 +18,7 @@ use resolve::pip::PipRequirement;
 const UV_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Name of the lock next to a request file.
-const NAME: &str = "envdoc.lock";
+pub const NAME: &str = "envdoc.lock";
 
 /// `envdoc.lock` in the directory of a request file.
 pub fn next_to(request: &Path) -> PathBuf {
@@ -53,19 +54,13 @@ pub struct NewLock {
     pub without_hashes: Option<NoHashes>,
 }
 
-/// Why a lock pins only top-level versions.
+/// NVIDIA's torch is part of its image: the lock pins only top-level versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoHashes {
-    /// NVIDIA's torch is part of its image.
-    #[error(
-        "NVIDIA's torch is on no index, so uv cannot resolve against it: only top-level versions are pinned, \
-         without hashes"
-    )]
-    TorchOfImage,
-    /// uv is not installed.
-    #[error("uv is not on this machine: only top-level versions are pinned, without hashes")]
-    NoUv,
-}
+#[error(
+    "NVIDIA's torch is on no index, so uv cannot resolve against it: only top-level versions are pinned, \
+     without hashes"
+)]
+pub struct NoHashes;
 
 impl LockRequest {
     pub(crate) fn read(&self) -> Result<Option<LockFile>, Error> {
@@ -81,9 +76,7 @@ impl LockRequest {
         let name = path.display().to_string();
         let Some(text) = file::read(path)? else {
             return match self.exact || self.required {
-                true => {
-                    Err(file::missing(path).hint("make it with `envdoc render lock` and the same options"))
-                }
+                true => Err(file::missing(path).hint(format!("make it: {}", again(&name)))),
                 false => Ok(None),
             };
         };
@@ -100,20 +93,26 @@ impl LockRequest {
         let top_level = "it pins top-level versions alone, not the whole Python set";
         let all: Vec<&str> = drift.iter().map(String::as_str).chain(partial.then_some(top_level)).collect();
         Err(Error::new(Kind::File, format!("{}: {}", kept.name, all.join("; ")))
-            .hint("make it again with `envdoc render lock --force`, and review the change"))
+            .hint(format!("make it again, and review the change: {}", again(&kept.name))))
     }
 }
 
-/// The lock of a plan: with the whole Python set where uv is on this machine.
+/// The command that makes a lock.
+pub(crate) fn again(name: &str) -> String {
+    format!("`envdoc render lock --output {}` with the same request and options", shell::word(name))
+}
+
+/// The lock of a plan, with the whole Python set as uv resolves it.
+///
+/// # Errors
+/// uv is not on this machine, or finds no set.
 pub fn text(plan: &Plan) -> Result<NewLock, Error> {
     let mut lock = Lock::new(&plan.resolved, &[]);
     lock.requirements.clone_from(&plan.requested);
-    let without_hashes = if torch_of_image(&plan.stack) {
-        Some(NoHashes::TorchOfImage)
-    } else {
-        lock.packages = compile(plan)?;
-        lock.packages.is_none().then_some(NoHashes::NoUv)
-    };
+    let without_hashes = torch_of_image(&plan.stack).then_some(NoHashes);
+    if without_hashes.is_none() {
+        lock.packages = Some(compile(plan)?);
+    }
     Ok(NewLock { text: json::text(&lock)?, without_hashes })
 }
 
@@ -122,8 +121,7 @@ pub fn is_lock(text: &str) -> bool {
     Lock::parse(text).is_ok()
 }
 
-/// The whole Python set, as uv resolves it; `None` where there is no uv.
-fn compile(plan: &Plan) -> Result<Option<Vec<LockedPackage>>, Error> {
+fn compile(plan: &Plan) -> Result<Vec<LockedPackage>, Error> {
     // It is compiled with the torch that is installed, and can be in no list.
     let compiled = |one: &PipRequirement| matches!(one, PipRequirement::Pin(pin) if pin.name == "flash-attn");
     let requirements = render::selected(plan, |one| !compiled(one))?;
@@ -134,13 +132,18 @@ fn compile(plan: &Plan) -> Result<Option<Vec<LockedPackage>>, Error> {
     if let Some(index) = &plan.index {
         argv.extend(["--default-index", index]);
     }
-    match process::run_with_input(&argv, &requirements, Instant::now() + UV_TIMEOUT) {
-        Reading::Ran { status: Some(0), stdout, .. } => Ok(Some(lock::parse(&stdout))),
-        Reading::Absent => Ok(None),
+    // In a directory without settings: uv would take indexes from the files of the checkout that envdoc runs
+    // in, and it runs the builds of packages that it finds there.
+    match process::run_in(Path::new("/"), &argv, &requirements, Instant::now() + UV_TIMEOUT) {
+        Reading::Ran { status: Some(0), stdout, .. } => Ok(lock::parse(&stdout)),
+        Reading::Absent | Reading::Text(_) => Err(Error::new(
+            Kind::Usage,
+            "`render lock` requires uv, which is not installed: it finds the packages and their hashes",
+        )
+        .hint("install uv (`pip install uv`), then run the command again")),
         Reading::Ran { stderr, .. } => {
             Err(Error::new(Kind::Network, format!("uv pip compile failed: {}", stderr.trim())))
         }
         Reading::Failed(why) => Err(Error::new(Kind::Network, format!("uv pip compile: {why}"))),
-        Reading::Text(_) => Ok(None),
     }
 }

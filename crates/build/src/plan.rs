@@ -7,7 +7,7 @@ use diagnostic::error::{Error, Kind};
 use docker::client::Client;
 use image::merge::Merged;
 use image::plan::{self, Plan};
-use image::request::{ImageRequest, Mirrors};
+use image::request::ImageRequest;
 use image::valid;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::{Outcome, Resolution, Warning};
@@ -16,7 +16,7 @@ use resolve::report::Report;
 use resolve::request::{Request, Requirement, RequirementKind};
 use resolve::universe::Universe;
 
-use crate::lock_file::{LockFile, LockRequest};
+use crate::lock_file::{LockFile, LockRequest, again};
 use crate::machines::{Machines, ReadMachine, Requirements};
 use crate::{base_image, host_mirrors, registry, request_file};
 
@@ -28,7 +28,7 @@ pub struct PlanRequest {
     /// The options, in the shape of a request file; they win over it.
     pub options: ImageRequest,
     /// Mirrors of the settings; the file and the options win over them.
-    pub mirrors: Mirrors,
+    pub mirrors: SettingsMirrors,
     /// The machines that it must run on; those of the file, where no snapshot is named.
     pub machines: Machines,
     /// Whether and how a lock file takes part.
@@ -37,6 +37,26 @@ pub struct PlanRequest {
     pub pin: bool,
     /// The day (`2026-11-21`) that decides what is past its end of life.
     pub today: String,
+}
+
+/// The mirrors that settings files name.
+#[derive(Debug, Clone, Default)]
+pub struct SettingsMirrors {
+    /// The package index.
+    pub pip_index: Option<String>,
+    /// The mirror of the distribution's archive.
+    pub apt: Option<String>,
+    /// Why none of them may be used.
+    pub untrusted: Option<UntrustedMirrors>,
+}
+
+/// Why mirrors may not be used: what they serve would run in the build, and in the image.
+#[derive(Debug, Clone)]
+pub struct UntrustedMirrors {
+    /// `/work/envdoc.toml is not trusted`.
+    pub why: String,
+    /// What trusts the file, once somebody has read it.
+    pub command: String,
 }
 
 /// The files of a request, read and understood.
@@ -89,6 +109,18 @@ pub fn plan(
     request.resolve(universe, request.checked(universe)?, Vec::new(), read_here)
 }
 
+/// What the stack of a request must satisfy, without its lock.
+pub fn requirements(
+    universe: &Universe,
+    request: &PlanRequest,
+    read_here: ReadMachine<'_>,
+) -> Result<Requirements, Error> {
+    let unlocked = PlanRequest { lock: LockRequest::default(), ..request.clone() };
+    let CheckedPlan { merged, parsed, .. } = unlocked.checked(universe)?;
+    let machines = request.machines_or_those_of(&merged.request);
+    machines.requirements(universe.catalog, parsed, &request.today, read_here)
+}
+
 impl PlanRequest {
     /// The options over the request file, where everything in them can be understood: no usage error is left.
     pub(crate) fn checked(&self, universe: &Universe) -> Result<CheckedPlan, Error> {
@@ -124,7 +156,7 @@ impl PlanRequest {
         let mut image = merged.request;
         let machines = self.machines_or_those_of(&image);
         let of_mirrors = if image.mirrors.from_host { host_mirrors::fill_in(&mut image) } else { Vec::new() };
-        let of_settings = fill_in(&mut image, &self.mirrors);
+        let of_settings = fill_in(&mut image, &self.mirrors)?;
         let required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
         notes.extend(of_machines.into_iter().chain(of_mirrors).chain(of_settings));
@@ -178,7 +210,7 @@ impl PlanRequest {
         let mut notes: Vec<String> =
             plan.lock_drift.iter().map(|one| format!("{}: {one}", lock.name)).collect();
         if !notes.is_empty() {
-            notes.push(format!("{} is ignored; recreate it with `envdoc render lock --force`", lock.name));
+            notes.push(format!("{} is ignored; make it again: {}", lock.name, again(&lock.name)));
         }
         Ok(notes)
     }
@@ -220,21 +252,30 @@ fn on_other_architectures(
     }
     Ok(None)
 }
+
 /// Fills in the mirrors that nothing else names; returns which.
-fn fill_in(image: &mut ImageRequest, settings: &Mirrors) -> Vec<String> {
+///
+/// # Errors
+/// Such a mirror comes from a settings file that is not trusted: to build without it would be another image.
+fn fill_in(image: &mut ImageRequest, settings: &SettingsMirrors) -> Result<Vec<String>, Error> {
     let mut taken = Vec::new();
     if image.mirrors.preset.is_some() {
-        return taken;
+        return Ok(taken);
     }
     let mut take = |name: &str, mirror: &mut Option<String>, set: &Option<String>| {
-        if let (None, Some(url)) = (&mirror, set) {
-            taken.push(format!("{name} of the settings: {url}"));
-            *mirror = Some(url.clone());
+        let (None, Some(url)) = (&mirror, set) else { return Ok(()) };
+        if let Some(UntrustedMirrors { why, command }) = &settings.untrusted {
+            let message = format!("{name} {url} of the settings cannot be used: {why}");
+            let hint = format!("read the file, then run `{command}`; or pass --{name}, or --no-config");
+            return Err(Error::new(Kind::Usage, message).hint(hint));
         }
+        taken.push(format!("{name} of the settings: {url}"));
+        *mirror = Some(url.clone());
+        Ok(())
     };
     if image.wheels.is_none() {
-        take("pip-index", &mut image.mirrors.pip_index, &settings.pip_index);
+        take("pip-index", &mut image.mirrors.pip_index, &settings.pip_index)?;
     }
-    take("apt-mirror", &mut image.mirrors.apt, &settings.apt);
-    taken
+    take("apt-mirror", &mut image.mirrors.apt, &settings.apt)?;
+    Ok(taken)
 }

@@ -1,11 +1,12 @@
-//! A first `cluster.yaml`, filled from what was found on the machines. What could not be looked at is said in
-//! a comment.
+//! A first `cluster.yaml`, filled from what was found on the machines. It has what `cluster up` requires, or
+//! is not written.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use diagnostic::error::Error;
+use diagnostic::error::{Error, Kind};
+use diagnostic::visible;
 use facts::docker::Endpoint;
 use facts::{Fact, Facts};
 use image::render::fill;
@@ -14,12 +15,20 @@ use crate::validate::value::{self, At, Rule};
 
 const TEMPLATE: &str = include_str!("../../../templates/cluster/cluster.yaml.hbs");
 
+/// The request of an image for several nodes, for who has none.
+pub const IMAGE_REQUEST: &str = include_str!("../../../images/multi-node/request.yaml");
+
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// The cluster's name.
     pub name: Option<String>,
+    /// The image that every node runs.
     pub image: Option<String>,
+    /// The file from which the image is built where none is named, relative to cluster.yaml.
+    pub build: String,
+    /// The GPUs of each machine of which they could not be read.
+    pub gpus: Option<u32>,
     /// The user of the machines' ssh.
     pub user: Option<String>,
     /// What was found on each machine.
@@ -77,9 +86,14 @@ impl Found {
                     models.join(", ")
                 });
             }
-            Fact::Absent => {
-                self.remarks.push("GPUs: unknown (no nvidia-smi); write 0 if the machine has none".into())
-            }
+            // Without a GPU there is no nvidia-smi as a rule.
+            Fact::Absent => match facts.has_gpu() {
+                Fact::Known(false) => {
+                    self.gpus = Some(0);
+                    self.remarks.push("no NVIDIA GPU on the PCI bus".into());
+                }
+                _ => self.remarks.push("GPUs: unknown (no nvidia-smi)".into()),
+            },
             Fact::Unknown(why) => self.remarks.push(format!("GPUs: unknown ({why})")),
         }
     }
@@ -109,6 +123,7 @@ struct Values {
     header: String,
     name: Vec<String>,
     image: Vec<String>,
+    build: String,
     nodes: Vec<NodeValues>,
     infiniband: bool,
     infiniband_unknown: bool,
@@ -118,7 +133,7 @@ struct Values {
 struct NodeValues {
     address: String,
     engine: String,
-    gpus: Vec<u32>,
+    gpus: u32,
     remarks: Vec<String>,
 }
 
@@ -134,8 +149,16 @@ pub fn check(asked: &Asked) -> Result<(), Error> {
 }
 
 /// The text of the file.
+///
+/// # Errors
+/// How many GPUs a machine has is unknown: then nobody knows how many processes a job has there.
 pub fn text(asked: &Asked) -> Result<String, Error> {
     check(asked)?;
+    let gpus = |found: &Found| found.gpus.or(asked.gpus);
+    let unknown: Vec<&Found> = asked.nodes.iter().filter(|found| gpus(found).is_none()).collect();
+    if !unknown.is_empty() {
+        return Err(gpus_unknown(&unknown));
+    }
     let node = |found: &Found| NodeValues {
         address: quoted(&found.address),
         engine: quoted(
@@ -145,18 +168,27 @@ pub fn text(asked: &Asked) -> Result<String, Error> {
             }
             .as_str(),
         ),
-        gpus: found.gpus.into_iter().collect(),
+        gpus: gpus(found).unwrap_or_default(),
         remarks: found.remarks.iter().map(|line| one_line(line)).collect(),
     };
     let values = Values {
         header: format!("written by envdoc {}", env!("CARGO_PKG_VERSION")),
         name: asked.name.iter().map(|name| quoted(name)).collect(),
         image: asked.image.iter().map(|image| quoted(image)).collect(),
+        build: quoted(&asked.build),
         nodes: asked.nodes.iter().map(node).collect(),
         infiniband: asked.nodes.iter().all(|node| node.rdma == Some(true)),
         infiniband_unknown: asked.nodes.iter().any(|node| node.rdma.is_none()),
     };
     fill("cluster/cluster.yaml.hbs", TEMPLATE, &values)
+}
+
+fn gpus_unknown(nodes: &[&Found]) -> Error {
+    let of = |found: &&Found| format!("\n  {}: {}", found.address, one_line(&found.remarks.join("; ")));
+    let nodes: String = nodes.iter().map(of).collect();
+    let nodes = visible::block(&nodes).into_owned();
+    Error::new(Kind::Network, format!("no cluster file was written: the number of GPUs is unknown{nodes}"))
+        .hint("pass --gpus COUNT for these machines (0 for none), or make them readable and run it again")
 }
 
 /// A text that YAML reads as that text; bare where it may be.
@@ -223,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn uninspected_node_is_left_for_the_user_to_complete() {
+    fn without_the_number_of_gpus_there_is_no_file() {
         let unseen = Found::unseen("10.0.18.2", false, "ssh: connect to host\n10.0.18.2: refused");
         let asked = Asked {
             name: Some("two".into()),
@@ -231,11 +263,42 @@ mod tests {
             nodes: vec![inspected("10.0.18.1", 8, true), unseen],
             ..Default::default()
         };
-        let text = text(&asked).unwrap();
+        let error = super::text(&asked).unwrap_err();
+        let line = "\n  10.0.18.2: not inspected: ssh: connect to host 10.0.18.2: refused";
+        assert!(error.message.ends_with(&format!("is unknown{line}")), "{error}");
+        let text = super::text(&Asked { gpus: Some(4), ..asked }).unwrap();
         assert!(text.contains("# not inspected: ssh: connect to host 10.0.18.2: refused"), "{text}");
         let request = ClusterRequest::parse("cluster.yaml", &text).unwrap();
         assert!(!request.network.infiniband, "InfiniBand of all nodes is not known\n{text}");
-        let error = validate(&request).unwrap_err();
-        assert!(error.message.contains("node2, slots"), "{error}");
+        let plan = validate(&request).unwrap();
+        assert_eq!((plan.nodes[0].slots, plan.nodes[1].slots), (8, 4));
+    }
+
+    #[test]
+    fn a_machine_without_nvidia_smi_has_no_gpu_where_the_bus_shows_none() {
+        use facts::testing::{Sparse, sparse::host};
+        let mut facts = host(&Sparse::new(&[]));
+        facts.gpu.list = Fact::Absent;
+        let of = |facts: &Facts| Found::of("10.0.18.1", true, facts).gpus;
+        facts.pci.devices = Fact::Unknown("denied".into());
+        assert_eq!(of(&facts), None);
+        facts.pci.devices = Fact::Known(Vec::new());
+        facts.driver.device_nodes = Fact::Absent;
+        assert_eq!(of(&facts), Some(0));
+        facts.pci.devices = Fact::Known(vec![facts::testing::pci::gpu("0000:1b:00.0")]);
+        assert_eq!(of(&facts), None, "there is one, and nobody can count its like");
+    }
+
+    #[test]
+    fn without_an_image_the_file_names_the_request() {
+        let asked = Asked {
+            name: Some("two".into()),
+            build: "request.yaml".into(),
+            nodes: vec![inspected("10.0.18.1", 8, true), inspected("10.0.18.2", 8, true)],
+            ..Default::default()
+        };
+        let request = ClusterRequest::parse("cluster.yaml", &text(&asked).unwrap()).unwrap();
+        assert_eq!(request.build.as_deref(), Some("request.yaml"));
+        assert!(::image::request::ImageRequest::parse("request.yaml", IMAGE_REQUEST).is_ok());
     }
 }

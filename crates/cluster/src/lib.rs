@@ -69,6 +69,7 @@ pub mod swarm;
 pub(crate) mod testing;
 pub mod up;
 pub mod validate;
+pub mod waiting;
 pub mod watchdog;
 pub mod worker;
 

@@ -57,6 +57,18 @@ pub enum ConfigErrorKind {
     /// A date that is none.
     #[error("until: {0:?} is not a date such as 2027-01-31")]
     Date(String),
+    /// An entry of `check` without this key.
+    #[error("an entry of check needs {0}")]
+    CheckWithout(&'static str),
+    /// A name that cannot be part of an id.
+    #[error("name: {0:?} is not a name of lower-case letters, digits and hyphens such as scratch-mounted")]
+    CheckName(String),
+    /// Two entries of `check` have one name.
+    #[error("check {0:?} is defined twice in this file")]
+    CheckTwice(String),
+    /// A list with more entries than anybody needs.
+    #[error("{key} has more than {limit} entries")]
+    TooMany { key: &'static str, limit: usize },
     /// A pattern of file names that is none.
     #[error("files: {pattern:?}: {error}")]
     Pattern {

@@ -1,6 +1,6 @@
 //! Reads the files of all levels.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use diagnostic::Position;
 use host::file;
@@ -9,29 +9,56 @@ use crate::error::{ConfigError, ConfigErrorKind};
 use crate::find::{LIMIT_BYTES, Origins, is_pyproject};
 use crate::read;
 use crate::settings::Settings;
+use crate::source::Source;
+use crate::trust::{Distrust, TrustStore, Untrusted};
 
 /// Reads the files.
 ///
 /// # Errors
 /// A file that cannot be read, is no TOML, or has a key or a value that envdoc does not know.
-pub fn load(origins: &Origins) -> Result<Settings, diagnostic::error::Error> {
+pub fn load(origins: &Origins, store: &TrustStore) -> Result<Settings, diagnostic::error::Error> {
+    type Judge = fn(&TrustStore, &Path, &str) -> Result<(), Distrust>;
+    let levels: [(&Option<PathBuf>, Judge); 3] = [
+        (&origins.project, TrustStore::judge),
+        (&origins.user, TrustStore::judge_own),
+        (&origins.machine, TrustStore::judge_own),
+    ];
     let mut settings = Settings::default();
-    for path in [&origins.project, &origins.user, &origins.machine].into_iter().flatten() {
-        let text = file::text_up_to(path, LIMIT_BYTES).map_err(|error| file::unreadable(path, &error))?;
-        settings = settings.or(parse(path, &text)?);
+    for (path, judge) in levels {
+        let Some(path) = path else { continue };
+        // The text that is judged is the text that is read: the file is opened once.
+        let text = text(path)?;
+        let judged = judge(store, path, &text);
+        let untrusted = judged.err().map(|why| Untrusted { file: path.clone(), why });
+        settings = settings.or(parse(path, &text, untrusted)?);
     }
     Ok(settings)
 }
 
-/// Reads the text of one file.
-pub(crate) fn parse(path: &Path, text: &str) -> Result<Settings, ConfigError> {
+/// One file with everything in it, as if it were trusted: to show a person what trusting it means. With its
+/// text, which is what is trusted then.
+pub fn load_one(path: &Path) -> Result<(Settings, String), diagnostic::error::Error> {
+    let text = text(path)?;
+    Ok((parse(path, &text, None)?, text))
+}
+
+fn text(path: &Path) -> Result<String, diagnostic::error::Error> {
+    file::text_up_to(path, LIMIT_BYTES).map_err(|error| file::unreadable(path, &error))
+}
+
+/// Reads the text of one file. `untrusted`: why the values that require trust do not count.
+pub(crate) fn parse(path: &Path, text: &str, untrusted: Option<Untrusted>) -> Result<Settings, ConfigError> {
     let document = toml::de::DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let why = error.message().to_owned();
         ConfigError::at(path, Position::of(text, at).line, ConfigErrorKind::Syntax(why))
     })?;
-    let mut settings = read::settings(&read::Source { path, text }, document.get_ref(), is_pyproject(path))?;
+    let source = Source { path, text, untrusted };
+    let mut settings = read::settings(&source, document.get_ref(), is_pyproject(path))?;
     settings.files.push(path.to_owned());
+    if settings.needs_trust() {
+        settings.untrusted.extend(source.untrusted);
+    }
     Ok(settings)
 }
 
@@ -39,10 +66,9 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Settings, ConfigError> {
 mod tests {
     use super::*;
     use crate::FailOn;
-    use std::path::PathBuf;
 
     fn of(name: &str, text: &str) -> Result<Settings, String> {
-        parse(Path::new(name), text).map_err(|error| error.to_string())
+        parse(Path::new(name), text, None).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -69,7 +95,38 @@ mod tests {
     #[test]
     fn a_cluster_file_is_relative_to_the_settings() {
         let settings = of("/p/envdoc.toml", "cluster-file = 'ops/cluster.yaml'\n").unwrap();
-        assert_eq!(settings.cluster_file.unwrap().value, Path::new("/p/ops/cluster.yaml"));
+        assert_eq!(settings.cluster_file.unwrap().trusted().unwrap(), Path::new("/p/ops/cluster.yaml"));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test writes files")]
+    fn of_an_untrusted_file_only_what_is_harmless_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("envdoc.toml");
+        let of = |text: &str| {
+            let untrusted = Untrusted { file: path.clone(), why: Distrust::Never };
+            parse(&path, text, Some(untrusted)).unwrap()
+        };
+        let harmless = of("fail-on = 'note'\nignore = ['thp']\ncluster-file = './ops/c.yaml'\n");
+        assert!(harmless.untrusted.is_empty());
+        assert!(harmless.cluster_file.unwrap().trusted().is_ok());
+        for (text, refused) in [
+            ("pip-index = 'https://a.example'\n", true),
+            ("apt-mirror = 'https://a.example'\n", true),
+            ("registry = 'a.example'\n", true),
+            ("[[check]]\nname = 'x'\ncommand = 'true'\n", true),
+            ("cluster-file = '../c.yaml'\n", true),
+            ("cluster-file = '/srv/c.yaml'\n", true),
+            ("cluster-file = 'link/c.yaml'\n", false),
+        ] {
+            let settings = of(text);
+            assert_eq!(settings.untrusted.len(), usize::from(refused), "{text}");
+        }
+        let other = tempfile::tempdir().unwrap();
+        std::fs::write(other.path().join("c.yaml"), "").unwrap();
+        std::os::unix::fs::symlink(other.path(), folder.path().join("link")).unwrap();
+        let settings = of("cluster-file = 'link/c.yaml'\n");
+        assert!(settings.cluster_file.unwrap().trusted().is_err(), "a link leads elsewhere");
     }
 
     #[test]
@@ -86,6 +143,24 @@ mod tests {
             ("[[ignore]]\nid = 'x'\nuntil = 2026-02-31\n", "line 3: not valid TOML"),
             ("[[ignore]]\nid = 'x'\nfiles = ['a[']\n", "line 3: files: \"a[\": unclosed character class"),
             ("ignore = 'x'\n", "line 1: ignore must be a list"),
+            ("check = 'x'\n", "line 1: check must be a list of tables"),
+            ("[[check]]\ncommand = 'x'\n", "line 1: an entry of check needs name"),
+            ("[[check]]\nname = 'x'\n", "line 1: an entry of check needs command"),
+            ("[[check]]\nname = 'X y'\ncommand = 'x'\n", "line 2: name: \"X y\" is not"),
+            ("[[check]]\nname = 'x'\ncommand = []\n", "line 3: command must be a list of arguments"),
+            ("[[check]]\nname = 'x'\ncommand = ['a', 1]\n", "line 3: command must be a list of arguments"),
+            ("[[check]]\nname = 'x'\ncommand = ' '\n", "line 3: command must be a list of arguments"),
+            ("[[check]]\nname = 'x'\ncommand = 'x'\ntimeout = 0\n", "line 4: timeout must be seconds"),
+            ("[[check]]\nname = 'x'\ncommand = 'x'\ntimeout = 1e9\n", "line 4: timeout must be seconds"),
+            (
+                "[[check]]\nname = 'x'\ncommand = 'x'\nseverity = 'bad'\n",
+                "line 4: severity: \"bad\" is none of",
+            ),
+            ("[[check]]\nname = 'x'\ncommand = 'x'\nrun = 1\n", "line 4: unknown key \"check.run\""),
+            (
+                "check = [{name = 'x', command = 'a'},\n{name = 'x', command = 'b'}]\n",
+                "line 2: check \"x\" is defined twice",
+            ),
         ] {
             let error = of("/p/envdoc.toml", text).unwrap_err();
             assert!(error.starts_with(&format!("/p/envdoc.toml, {message}")), "{text}: {error}");

@@ -1,20 +1,21 @@
 //! The keys of a settings file.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
-use diagnostic::Position;
-use diagnostic::suggest::nearest;
 use globset::Glob;
+use host::file;
 use jiff::civil::Date;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::error::{ConfigError, ConfigErrorKind as Kind};
 use crate::fail_on::FailOn;
+use crate::guarded::Guarded;
 use crate::ignores::{Ignore, Ignores};
-use crate::origin::{Origin, Sourced};
+use crate::origin::Sourced;
+use crate::own;
 use crate::settings::Settings;
+use crate::source::{Source, Table, Value, as_table};
 
 /// The keys of a settings file and what each is for.
 pub const KEYS: &[(&str, &str)] = &[
@@ -22,64 +23,14 @@ pub const KEYS: &[(&str, &str)] = &[
     ("strict", "true: exit with 3 if nothing was found but some checks could not run"),
     ("expect", "what this machine should have: gpus, driver, cuda, nccl, rdma, role"),
     ("ignore", "checks, rules or groups to skip, each an id or {id, reason, until, files}"),
-    ("cluster-file", "the cluster file, relative to the settings file"),
-    ("pip-index", "package index of images"),
-    ("apt-mirror", "mirror of the distribution's archive in images"),
-    ("registry", "registry that pipelines push images to"),
+    ("check", "own checks, each {name, command, hint, timeout, severity}; requires trust"),
+    ("cluster-file", "the cluster file, relative to the settings file; requires trust if it is elsewhere"),
+    ("pip-index", "package index of images; requires trust"),
+    ("apt-mirror", "mirror of the distribution's archive in images; requires trust"),
+    ("registry", "registry that pipelines push images to; requires trust"),
 ];
 
 const IGNORE: &[&str] = &["id", "reason", "until", "files"];
-
-type Table<'t> = DeTable<'t>;
-type Value<'t> = Spanned<DeValue<'t>>;
-
-/// The text that is read, for places.
-pub(crate) struct Source<'s> {
-    pub(crate) path: &'s Path,
-    pub(crate) text: &'s str,
-}
-
-impl Source<'_> {
-    fn error<T>(&self, at: usize, kind: Kind) -> Result<T, ConfigError> {
-        Err(ConfigError::at(self.path, self.line(at), kind))
-    }
-
-    fn wrong_type<T>(&self, at: usize, key: &str, wanted: &'static str) -> Result<T, ConfigError> {
-        self.error(at, Kind::Type { key: key.to_owned(), wanted })
-    }
-
-    fn sourced<T>(&self, at: usize, value: T) -> Sourced<T> {
-        Sourced { value, origin: self.origin(at) }
-    }
-
-    fn origin(&self, at: usize) -> Origin {
-        Origin { file: self.path.to_owned(), line: self.line(at) }
-    }
-
-    fn line(&self, byte: usize) -> usize {
-        Position::of(self.text, byte).line
-    }
-
-    /// # Errors
-    /// A key of the table that is not among those.
-    fn only_known(&self, table: &Table, parents: &str, known: &[&'static str]) -> Result<(), ConfigError> {
-        let unknown = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
-        let Some(key) = unknown else { return Ok(()) };
-        let near = nearest(key.get_ref(), known.iter().copied());
-        self.error(
-            key.span().start,
-            Kind::UnknownKey { key: format!("{parents}{}", key.get_ref()), near, known: known.to_vec() },
-        )
-    }
-
-    fn text(&self, key: &str, value: &Value) -> Result<Sourced<String>, ConfigError> {
-        let at = value.span().start;
-        match value.get_ref() {
-            DeValue::String(text) if !text.trim().is_empty() => Ok(self.sourced(at, text.to_string())),
-            _ => self.wrong_type(at, key, "a string that is not empty"),
-        }
-    }
-}
 
 /// Reads a whole document: from its table `tool.envdoc` in a pyproject.toml, else from its top.
 pub(crate) fn settings(source: &Source, document: &Table, pyproject: bool) -> Result<Settings, ConfigError> {
@@ -96,26 +47,22 @@ pub(crate) fn settings(source: &Source, document: &Table, pyproject: bool) -> Re
     }
 }
 
-fn as_table<'v, 't>(value: &'v DeValue<'t>) -> Option<&'v Table<'t>> {
-    match value {
-        DeValue::Table(table) => Some(table),
-        _ => None,
-    }
-}
-
 fn table(source: &Source, table: &Table) -> Result<Settings, ConfigError> {
     let known: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
     source.only_known(table, "", &known)?;
     let text = |key: &str| table.get(key).map(|value| source.text(key, value)).transpose();
+    let guarded = |key: &str| -> Result<Option<Guarded<String>>, ConfigError> {
+        Ok(text(key)?.map(|set| Guarded::new(set, source.untrusted.clone())))
+    };
     let mut settings = Settings {
-        pip_index: text("pip-index")?,
-        apt_mirror: text("apt-mirror")?,
-        registry: text("registry")?,
+        pip_index: guarded("pip-index")?,
+        apt_mirror: guarded("apt-mirror")?,
+        registry: guarded("registry")?,
         ..Settings::default()
     };
-    if let Some(file) = text("cluster-file")? {
-        let folder = source.path.parent().unwrap_or(Path::new(""));
-        settings.cluster_file = Some(Sourced { value: folder.join(file.value), origin: file.origin });
+    settings.cluster_file = text("cluster-file")?.map(|set| cluster_file(source, set));
+    if let Some(value) = table.get("check") {
+        settings.checks = own::checks(source, value)?;
     }
     if let Some(word) = text("fail-on")? {
         settings.fail_on = Some(fail_on(source, word)?);
@@ -134,6 +81,23 @@ fn table(source: &Source, table: &Table) -> Result<Settings, ConfigError> {
         settings.ignores = ignores(source, value)?;
     }
     Ok(settings)
+}
+
+/// A cluster file in the directory of the settings, or below it, is as much a part of the project as the
+/// `cluster.yaml` that commands use anyway. One elsewhere may be that of another cluster.
+fn cluster_file(source: &Source, set: Sourced<String>) -> Guarded<PathBuf> {
+    let folder = source.path.parent().unwrap_or(Path::new(""));
+    let value = folder.join(&set.value);
+    let plain = Path::new(&set.value)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let elsewhere = match (file::canonical(&value), file::canonical(folder)) {
+        (Ok(file), Ok(folder)) => !file.starts_with(folder),
+        // There is no such file, and no link to follow.
+        _ => !plain,
+    };
+    let untrusted = source.untrusted.clone().filter(|_| elsewhere);
+    Guarded::new(Sourced { value, origin: set.origin }, untrusted)
 }
 
 fn fail_on(

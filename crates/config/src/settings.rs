@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use facts::Expected;
 
 use crate::fail_on::FailOn;
+use crate::guarded::Guarded;
 use crate::ignores::Ignores;
 use crate::origin::Sourced;
+use crate::own::OwnCheck;
+use crate::trust::Untrusted;
 
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -19,15 +22,19 @@ pub struct Settings {
     /// `expect`, as `--expect` takes it: `driver>=550`. The strongest is last.
     pub expect: Vec<Sourced<String>>,
     /// `cluster-file`, absolute: it is relative to the file that names it.
-    pub cluster_file: Option<Sourced<PathBuf>>,
+    pub cluster_file: Option<Guarded<PathBuf>>,
     /// `pip-index`: the package index of images.
-    pub pip_index: Option<Sourced<String>>,
+    pub pip_index: Option<Guarded<String>>,
     /// `apt-mirror`: the mirror of the distribution's archive in images.
-    pub apt_mirror: Option<Sourced<String>>,
+    pub apt_mirror: Option<Guarded<String>>,
     /// `registry`: where pipelines push images to.
-    pub registry: Option<Sourced<String>>,
+    pub registry: Option<Guarded<String>>,
     /// `ignore`, of all files.
     pub ignores: Ignores,
+    /// `check`, of all files.
+    pub checks: Vec<OwnCheck>,
+    /// The files with settings that do not count because the files are not trusted.
+    pub untrusted: Vec<Untrusted>,
 }
 
 impl Settings {
@@ -51,6 +58,14 @@ impl Settings {
         expected
     }
 
+    /// Whether one of the values that require trust comes from a file that does not have it.
+    pub(crate) fn needs_trust(&self) -> bool {
+        let texts = [&self.pip_index, &self.apt_mirror, &self.registry].into_iter().flatten();
+        texts.map(Guarded::trusted).any(|value| value.is_err())
+            || self.cluster_file.as_ref().is_some_and(|set| set.trusted().is_err())
+            || self.checks.iter().any(|check| check.untrusted().is_some())
+    }
+
     /// Fills in from a weaker file what the stronger ones leave open.
     pub(crate) fn or(mut self, weaker: Settings) -> Settings {
         self.files.extend(weaker.files);
@@ -62,6 +77,8 @@ impl Settings {
         self.apt_mirror = self.apt_mirror.or(weaker.apt_mirror);
         self.registry = self.registry.or(weaker.registry);
         self.ignores.0.extend(weaker.ignores.0);
+        self.checks.extend(weaker.checks);
+        self.untrusted.extend(weaker.untrusted);
         self
     }
 }

@@ -3,6 +3,7 @@
 
 mod holes;
 mod opened;
+mod owned;
 mod put;
 
 use std::fs;
@@ -16,6 +17,7 @@ use diagnostic::units::memory;
 
 pub use holes::{WithoutHoles, without_holes};
 pub use opened::{open_ending, standard_ending};
+pub use owned::writable_by_others;
 pub use put::{Existing, look};
 use put::{Target, put};
 
@@ -32,8 +34,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     put(path, bytes, None, &Target::Whatever)
 }
 
-/// Whether a file can be written at a path: an error where its directory is missing or not writable, or a
-/// directory has the name.
+/// An error where no file can be written at a path: no directory for it, or one that has its name.
 pub fn writable(path: &Path) -> Result<(), Error> {
     let refused = |why: &dyn std::fmt::Display| {
         Error::new(Kind::File, format!("cannot write {}: {why}", path.display()))
@@ -67,8 +68,7 @@ pub fn create_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Erro
     put(path, bytes, Some(mode), &Target::Nothing)
 }
 
-/// [`write_with_mode`] in place of the very file that was judged; an error where it is another one by now, or
-/// has changed. `mode`: the usual one where none is given.
+/// [`write_with_mode`] in place of the file that was judged; an error if it changed. `mode` is optional.
 pub fn write_over(path: &Path, bytes: &[u8], mode: Option<u32>, judged: &Existing) -> Result<(), Error> {
     put(path, bytes, mode, &judged.entry.map_or(Target::Nothing, Target::Judged))
 }

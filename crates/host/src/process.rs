@@ -27,11 +27,29 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
 
 /// [`run`] with some bytes of input (fewer than a pipe holds, 4 KiB).
 pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading {
-    let started = Instant::now();
     let [program, arguments @ ..] = argv else {
         return Reading::failed("no program was named");
     };
-    let Ok(mut command) = program::command(program) else { return Reading::Absent };
+    let Ok(command) = program::command(program) else { return Reading::Absent };
+    execute(command, (program, arguments), input, deadline)
+}
+
+/// [`run_with_input`] in a directory, to which a program with a slash in its name is relative.
+pub fn run_in(directory: &Path, argv: &[&str], input: &str, deadline: Instant) -> Reading {
+    let [program, arguments @ ..] = argv else {
+        return Reading::failed("no program was named");
+    };
+    let Ok(command) = program::command_in(directory, program) else { return Reading::Absent };
+    execute(command, (program, arguments), input, deadline)
+}
+
+fn execute(
+    mut command: Command,
+    (program, arguments): (&str, &[&str]),
+    input: &str,
+    deadline: Instant,
+) -> Reading {
+    let started = Instant::now();
     command.args(arguments).env("LC_ALL", "C").process_group(0);
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -46,11 +46,24 @@ fn find_in(name: &str, path: OsString) -> Option<PathBuf> {
 
 /// A command that starts a program of PATH, and gives it that PATH too.
 pub fn command(name: &str) -> io::Result<Command> {
-    let file = find(name).ok_or(io::ErrorKind::NotFound)?;
+    Ok(of_file(&find(name).ok_or(io::ErrorKind::NotFound)?))
+}
+
+/// [`command`], started in a directory, to which a name with a slash is relative.
+pub fn command_in(directory: &Path, name: &str) -> io::Result<Command> {
+    let mut command = match name.contains('/') {
+        true => of_file(&directory.join(name)),
+        false => command(name)?,
+    };
+    command.current_dir(directory);
+    Ok(command)
+}
+
+fn of_file(file: &Path) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
     let mut command = Command::new(file);
     command.env("PATH", path());
-    Ok(command)
+    command
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use super::super::output::Output;
 use catalog::Catalog;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Reaching;
+use super::inspecting::Inspecting;
 use crate::cli::format::Format;
 use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
 use crate::cli::settings::{self, SettingsFiles};
-use ::cluster::check::{self, Access, Inspection, Missing, NodeResults, Options};
+use ::cluster::check::{self, Access, Inspection, NodeResults, Notice, Options};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
 use ::config::FailOn;
@@ -106,7 +106,10 @@ impl Args {
         let settings = files.read()?;
         let mut inspection = match self.from.is_empty() {
             false => recorded(catalog, &self.from)?,
-            true => self.look(catalog, &super::read(&super::path(self.file.as_deref(), &settings))?.1)?,
+            true => {
+                let path = super::path(self.file.as_deref(), &settings)?;
+                self.look(catalog, &super::read(&path)?.1)?
+            }
         };
         let left_out = settings::ignored(&settings, CHECKS);
         for node in &mut inspection.nodes {
@@ -134,31 +137,19 @@ impl Args {
             look: self.timeout,
             content: self.content_timeout,
         };
+        let waiting = Inspecting::new();
+        let consent = |missing: &_| self.bring || waiting.asked(missing);
+        let notice = |notice: Notice<'_>| waiting.notice(notice);
         let runtime = runtime()?;
         runtime.block_on(async {
             tokio::select! {
-                inspection = check::look(plan, options, |missing| self.bring || asked(missing)) => inspection,
+                inspection = check::look(plan, options, consent, notice) => inspection,
                 _ = tokio::signal::ctrl_c() => {
                     Err(Error::new(Kind::Interrupted, "interrupted; no machine was changed"))
                 },
             }
         })
     }
-}
-
-/// Asks on the terminal; without a terminal the answer is no.
-pub(super) fn asked(missing: &Missing) -> bool {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return false;
-    }
-    let bytes = u64::try_from(missing.bytes).unwrap_or(u64::MAX);
-    terminal::note(&format!(
-        "envdoc is not installed on {}. Copy it ({}) into ~/.cache/envdoc of each? [y/N]",
-        missing.nodes.join(", "),
-        diagnostic::units::short_size(bytes)
-    ));
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
 fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Inspection, Error> {

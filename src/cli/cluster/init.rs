@@ -2,11 +2,12 @@
 
 use catalog::Catalog;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::inspecting::Inspecting;
 use crate::cli::interrupts::Interrupts;
-use ::cluster::check::{self, Access, NodeResults, Options};
+use ::cluster::check::{self, Access, NodeResults, Notice, Options};
 use ::cluster::init::{self, Found};
 use ::cluster::nodes::Limits;
 use ::cluster::plan::ClusterPlan;
@@ -23,7 +24,8 @@ use host::file;
 /// Create a cluster.yaml from what the machines report.
 ///
 /// Reads this machine directly and the others over SSH, with the envdoc installed there or the one that
-/// --bring copies. What could not be read is left as a comment to fill in.
+/// --bring copies. `cluster up` accepts the file; if the number of GPUs of a machine is unknown, none is
+/// written.
 ///
 /// Exit code 3: the file was written, but a machine is unreachable.
 #[derive(Debug, clap::Args)]
@@ -37,9 +39,18 @@ pub(super) struct Args {
     #[arg(long, value_name = "USER")]
     user: Option<String>,
 
-    /// Image that every node runs [default: built from images/multi-node/request.yaml].
+    /// Image that every node runs [default: built from --request].
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
+
+    /// Request file or Dockerfile from which `cluster up` builds the image [default: request.yaml next to the
+    /// cluster file, written if there is none].
+    #[arg(long, value_name = "FILE", conflicts_with = "image")]
+    request: Option<PathBuf>,
+
+    /// GPUs of each machine whose number cannot be read; 0 for none.
+    #[arg(long, value_name = "COUNT")]
+    gpus: Option<u32>,
 
     /// Name of the cluster [default: the name of the file's directory].
     #[arg(long, value_name = "NAME")]
@@ -49,8 +60,15 @@ pub(super) struct Args {
     #[arg(long)]
     bring: bool,
 
-    /// File to write; - is standard output.
-    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
+    /// File to write; - is standard output. Other cluster commands name it with -f, which works here too.
+    #[arg(
+        long,
+        short,
+        alias = "file",
+        short_alias = 'f',
+        value_name = "FILE",
+        default_value = "cluster.yaml"
+    )]
     output: PathBuf,
 
     /// Replace an existing file.
@@ -76,25 +94,107 @@ impl Args {
             return Err(Error::new(Kind::Usage, format!("--nodes: {node} is a loopback address"))
                 .hint("give the address under which the other nodes reach this machine"));
         }
+        let (build, new_request) = self.image_request()?;
         let asked = init::Asked {
             name: self.name.clone(),
             image: self.image.clone(),
+            build,
+            gpus: self.gpus,
             user: self.user.clone(),
             nodes: Vec::new(),
         };
         init::check(&asked)?;
+        self.writable()?;
         let (found, unreachable) = self.found(catalog, interrupts)?;
         let asked = init::Asked { nodes: found, ..asked };
         let text = init::text(&asked)?;
-        if self.output.as_os_str() == "-" {
-            terminal::document(&text)?;
-        } else {
-            file::write(&self.output, &text, self.force)?;
-            terminal::note(&format!("wrote {}", visible::path(&self.output)));
+        // As `cluster up` will read it.
+        let place = if self.is_printed() { PathBuf::from("cluster/cluster.yaml") } else { self.target() };
+        super::parsed(&place, &text)?;
+        if let Some(path) = new_request {
+            file::write(&path, init::IMAGE_REQUEST, false)?;
+            terminal::note(&format!("wrote {}: the image that `cluster up` builds", visible::path(&path)));
         }
+        self.write(&text)?;
         Ok(if unreachable { 3 } else { 0 })
     }
+
+    fn write(&self, text: &str) -> Result<(), Error> {
+        if self.is_printed() {
+            return terminal::document(text);
+        }
+        file::write(&self.output, text, self.force)?;
+        terminal::note(&format!("wrote {}", visible::path(&self.output)));
+        Ok(())
+    }
+
+    /// Whether the file goes to standard output.
+    fn is_printed(&self) -> bool {
+        self.output.as_os_str() == "-"
+    }
+
+    /// Where the cluster file is, or would be if it were not printed.
+    fn target(&self) -> PathBuf {
+        if self.is_printed() { PathBuf::from("cluster.yaml") } else { self.output.clone() }
+    }
+
+    /// Refuses a file that cannot be written before the machines are read.
+    fn writable(&self) -> Result<(), Error> {
+        if self.is_printed() {
+            return Ok(());
+        }
+        if file::exists(&self.output) && !self.force {
+            let message = format!("{} already exists", self.output.display());
+            return Err(
+                Error::new(Kind::File, message).hint("pass --force to replace it, or choose another name")
+            );
+        }
+        file::writable(&self.output)
+    }
+
+    /// What `build` of the cluster file names, and the request file that has to be written for it.
+    fn image_request(&self) -> Result<(String, Option<PathBuf>), Error> {
+        if self.image.is_some() {
+            return Ok((String::new(), None));
+        }
+        let target = self.target();
+        let directory = target.parent().unwrap_or(Path::new(""));
+        if let Some(request) = &self.request {
+            if !file::is_file(request) {
+                return Err(file::missing(request).hint("--request requires a request file or a Dockerfile"));
+            }
+            understood(request)?;
+            // `build` is relative to the cluster file.
+            let relative = match directory.as_os_str().is_empty() {
+                true => request.clone(),
+                false => std::path::absolute(request).unwrap_or_else(|_| request.clone()),
+            };
+            return Ok((relative.display().to_string(), None));
+        }
+        let request = directory.join(REQUEST);
+        match (file::exists(&request), self.is_printed()) {
+            (true, _) => understood(&request).map(|()| (REQUEST.into(), None)),
+            (false, false) => Ok((REQUEST.into(), Some(request))),
+            (false, true) => {
+                let message = "the cluster file needs an image, and there is no request.yaml here";
+                Err(Error::new(Kind::Usage, message)
+                    .hint("pass --image or --request, or write to a file with -o"))
+            }
+        }
+    }
 }
+
+/// Refuses a request file that `cluster up` could not read.
+fn understood(path: &Path) -> Result<(), Error> {
+    match path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
+        true => ::build::request_file::read(path).map(drop),
+        // A Dockerfile.
+        false => Ok(()),
+    }
+}
+
+/// The request file next to the cluster file.
+const REQUEST: &str = "request.yaml";
 
 /// Timeouts for reading a machine, and for connecting to it.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -143,11 +243,13 @@ impl Args {
             look: READ_TIMEOUT,
             content: READ_TIMEOUT,
         };
-        let consent = |missing: &_| self.bring || super::check::asked(missing);
+        let waiting = Inspecting::new();
+        let consent = |missing: &_| self.bring || waiting.asked(missing);
+        let notice = |notice: Notice<'_>| waiting.notice(notice);
         let runtime = runtime()?;
         runtime.block_on(async {
             tokio::select! {
-                inspected = check::machines(&plan, options, consent) => inspected,
+                inspected = check::machines(&plan, options, consent, notice) => inspected,
                 () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was written")),
             }
         })

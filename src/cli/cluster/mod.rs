@@ -4,6 +4,7 @@ mod check;
 mod down;
 mod exec;
 mod init;
+mod inspecting;
 mod launch;
 mod logs;
 mod render;
@@ -130,7 +131,7 @@ pub struct Source {
 impl Source {
     /// Reads and validates the file, and prints its warnings.
     pub(in crate::cli) fn plan(&self, settings: &SettingsFiles) -> Result<ClusterPlan, Error> {
-        let (_, plan) = read(&path(self.file.as_deref(), &settings.read()?))?;
+        let (_, plan) = read(&path(self.file.as_deref(), &settings.read()?)?)?;
         for warning in &plan.warnings {
             terminal::note(&format!("warning: {warning}"));
         }
@@ -139,20 +140,33 @@ impl Source {
 }
 
 /// The cluster file: as the option says, else the settings.
-pub(in crate::cli) fn path(option: Option<&Path>, settings: &Settings) -> PathBuf {
-    let set = || settings.cluster_file.as_ref().map(|setting| setting.value.clone());
-    option.map(Path::to_owned).or_else(set).unwrap_or_else(|| PathBuf::from("cluster.yaml"))
+pub(in crate::cli) fn path(option: Option<&Path>, settings: &Settings) -> Result<PathBuf, Error> {
+    match (option, &settings.cluster_file) {
+        (Some(option), _) => Ok(option.to_owned()),
+        (None, Some(set)) => set.trusted().cloned().map_err(|untrusted| {
+            let error = Error::from(untrusted);
+            let file = set.shown().value.display();
+            Error { message: format!("cluster-file {file} cannot be used: {}", error.message), ..error }
+                .hint("or name the cluster file with -f")
+        }),
+        (None, None) => Ok(PathBuf::from("cluster.yaml")),
+    }
 }
 
 /// Reads and validates a cluster.yaml. A node without `engine` whose address belongs to this machine uses the
 /// local engine.
 pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
-    let name = path.display().to_string();
     let Some(text) = file::read(path)? else {
         return Err(file::missing(path)
             .hint("create it with `envdoc cluster init --nodes ADDRESS,ADDRESS`, or name another with -f"));
     };
-    let mut request = ClusterRequest::parse(&name, &text)?;
+    parsed(path, &text)
+}
+
+/// The text of a cluster.yaml as the file at this path would be read.
+fn parsed(path: &Path, text: &str) -> Result<(ClusterRequest, ClusterPlan), Error> {
+    let name = path.display().to_string();
+    let mut request = ClusterRequest::parse(&name, text)?;
     request.origin = Some(name);
     if request.name.is_none() {
         // cluster.yaml in the working directory has no directory in its name.

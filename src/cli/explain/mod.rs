@@ -4,6 +4,9 @@ pub mod text;
 
 use self::text as explain;
 use super::output::Output;
+use super::own_checks;
+use super::settings::SettingsFiles;
+use ::config::{OwnCheck, own};
 use ::lint::RULES;
 use ::lint::report as lint_report;
 use catalog::Catalog;
@@ -29,6 +32,7 @@ use resolve::universe::Universe;
 ///   `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`,
 ///   `ubuntu22.04`, `nvidia/cuda:12.1-base`
 /// - environment variables: `NCCL_SOCKET_IFNAME`
+/// - own checks of settings files: `own:NAME`
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub struct Args {
@@ -51,7 +55,11 @@ Examples:
   envdoc explain 'RuntimeError: CUDA error: no kernel image is available for execution'";
 
 impl Args {
-    pub(crate) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(in crate::cli) fn run(
+        self,
+        catalog: &'static Catalog,
+        settings: &SettingsFiles,
+    ) -> Result<u8, Error> {
         let text = self.words.join(" ");
         let text = text.trim();
         if text.len() > LIMIT_BYTES {
@@ -59,6 +67,9 @@ impl Args {
             return Err(Error::new(Kind::Usage, message).hint("for a whole log: envdoc diagnose FILE"));
         }
         let id = text.to_ascii_lowercase();
+        if id.split_once(':').is_some_and(|(group, _)| group == own::GROUP.id) {
+            return own_check(&id, settings);
+        }
         if let Some(check) = CHECKS.iter().find(|check| check.id == id) {
             return terminal::print(&explain::check(check)).map(|()| 0);
         }
@@ -103,6 +114,17 @@ impl Args {
         Err(error
             .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts"))
     }
+}
+
+/// The explanation of an own check; its command does not run.
+fn own_check(id: &str, settings: &SettingsFiles) -> Result<u8, Error> {
+    let settings = settings.read()?;
+    let named: Vec<&OwnCheck> = settings.checks.iter().filter(|check| check.id() == id).collect();
+    if named.is_empty() {
+        return Err(own_checks::unknown(&settings, id));
+    }
+    let texts = named.into_iter().map(explain::own).collect::<Vec<_>>();
+    terminal::print(&texts.join("\n")).map(|()| 0)
 }
 
 /// The explanation of a signature id, an error code or a log line; `None` if it is none of them.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use ::config::OwnCheck;
 use checks::CHECKS;
 use diagnostic::rule::Rule;
 use judge::fleet::FleetCheck;
@@ -31,6 +32,17 @@ pub(crate) fn fleet(check: &FleetCheck) -> String {
 
 pub(crate) fn image(rule: &dyn Rule) -> String {
     format!("# {}\n\n{}\n\n{}", rule.id(), rule.summary(), rule.explain())
+}
+
+pub(crate) fn own(check: &OwnCheck) -> String {
+    let rule = check.rule();
+    let trust = check.untrusted().map(|untrusted| {
+        format!(
+            "\n{untrusted}, so the command does not run. Read the file, then run `{}`.\n",
+            untrusted.command()
+        )
+    });
+    format!("# {}\n\n{}\n\n{}{}", rule.id, rule.summary, rule.explain, trust.unwrap_or_default())
 }
 
 /// The explanation, alternatives, a table, and the sources.

@@ -57,9 +57,12 @@ head -12 <<<"$answer" | sed 's/^/        /'
 in_cluster check --format json
 check_that "a node is unreachable: in JSON" same "$(jq -r '[.nodes[].access] | join(" ")' <<<"$answer")" "not-inspected unreachable"
 envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --output "$LAB/cluster/new.yaml"
-check_that "a node is unreachable: init: status 3" ended_with 3
+check_that "a node is unreachable: init: status 2" ended_with 2
 check_that "a node is unreachable: init names it" grep -q '10.77.10.2.*UNREACHABLE' <<<"$error"
-check_that "a node is unreachable: init writes the file" test -s "$LAB/cluster/new.yaml"
+check_that "a node is unreachable: init writes nothing" test ! -e "$LAB/cluster/new.yaml"
+envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --gpus 0 --output "$LAB/cluster/new.yaml"
+check_that "a node is unreachable: init --gpus: status 3" ended_with 3
+check_that "a node is unreachable: init --gpus writes the file" test -s "$LAB/cluster/new.yaml"
 host_join node2
 # One cause on several nodes is one line.
 for host in node1 node2; do on "$host" sh -c 'pid=$(cat /run/sshd.pid) && kill "$pid" && while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done'; done

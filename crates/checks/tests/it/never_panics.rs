@@ -70,7 +70,7 @@ fn judge(readings: BTreeMap<String, Reading>) -> Vec<checks::CheckResult> {
     );
     let results = checks::judge(CHECKS, &facts);
     let layout = diagnostic::layout::Layout { width: 60, unicode: false, verbose: true, root: false };
-    diagnostic::render::text::report(&report::report(&facts, &results), layout);
+    diagnostic::render::text::report(&report::report(&facts, &results, &[]), layout);
     results
 }
 

@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod member;
+mod notice;
 mod probe;
 
 use catalog::Catalog;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 use self::bootstrap::{Envdoc, Packing, Program};
+use self::notice::Left;
 use super::bootstrap::{Parcel, deploy_worker};
 use super::nodes::{Limits, Location, Node, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
@@ -19,6 +21,8 @@ use diagnostic::error::Error;
 use docker::transport::ConnectCause;
 use facts::fleet::{Fleet, Member, Port};
 use judge::{CheckResult, Checks};
+
+pub use self::notice::{Missing, Notice, Phase};
 
 /// How it is done.
 #[derive(Debug, Clone, Copy)]
@@ -85,22 +89,14 @@ impl Inspection {
     }
 }
 
-/// Machines on which envdoc is missing, and what copying it there means.
-#[derive(Debug)]
-pub struct Missing {
-    /// The names of the nodes in cluster.yaml.
-    pub nodes: Vec<String>,
-    /// Bytes that each gets.
-    pub bytes: usize,
-}
-
 /// Looks at all of it. `consent` is asked before anything is copied to a machine.
 pub async fn look(
     plan: &ClusterPlan,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
+    notice: impl Fn(Notice<'_>),
 ) -> Result<Inspection, Error> {
-    let (nodes, mut programs) = reached(plan, options, true, consent).await?;
+    let (nodes, mut programs) = reached(plan, options, true, consent, &notice).await?;
     let width = options.limits.width;
     let workers: Vec<_> = programs
         .iter_mut()
@@ -109,8 +105,9 @@ pub async fn look(
             Err(why) => Err(why.clone()),
         })
         .collect();
+    let left = Left::of(Phase::Read, plan, &notice);
     let members = side_by_side(nodes.iter().zip(&programs), width, |(node, program)| {
-        member::look(node, program.as_ref(), plan.image_name(), options)
+        left.until(&node.name, member::look(node, program.as_ref(), plan.image_name(), options))
     });
     // Where envdoc was brought just now, its worker has not been started yet.
     let workers = side_by_side(nodes.iter().zip(workers), width, |(node, program)| async move {
@@ -123,6 +120,7 @@ pub async fn look(
     let paths = same_content(plan);
     let ports = ports(plan);
     let addresses: Vec<String> = members.iter().map(|gathered| gathered.member.address.clone()).collect();
+    notice(Notice::Begins(Phase::Network, plan.nodes.len()));
     let mut known: Vec<&mut Member> = members.iter_mut().map(|gathered| &mut gathered.member).collect();
     let (pairs, ()) = tokio::join!(
         probe::between(&addresses, &workers, &ports, width),
@@ -157,11 +155,14 @@ pub async fn machines(
     plan: &ClusterPlan,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
+    notice: impl Fn(Notice<'_>),
 ) -> Result<Vec<(NodeResults, Member)>, Error> {
-    let (nodes, programs) = reached(plan, options, false, consent).await?;
+    let (nodes, programs) = reached(plan, options, false, consent, &notice).await?;
     let pairs = nodes.iter().zip(&programs);
+    let left = &Left::of(Phase::Read, plan, &notice);
     let gathered = side_by_side(pairs, options.limits.width, |(node, program)| async move {
-        let gathered = member::look(node, program.as_ref(), plan.image_name(), options).await;
+        let look = member::look(node, program.as_ref(), plan.image_name(), options);
+        let gathered = left.until(&node.name, look).await;
         (result(node, &gathered, program, options.checks), gathered.member)
     });
     Ok(gathered.await)
@@ -173,12 +174,21 @@ async fn reached(
     options: Options,
     worker: bool,
     consent: impl Fn(&Missing) -> bool,
+    notice: &impl Fn(Notice<'_>),
 ) -> Result<(Vec<Node>, Vec<Result<Program, crate::Error>>), Error> {
     let packing = Packing::default();
+    let left = Left::of(Phase::Connect, plan, notice);
     let arrived = side_by_side(&plan.nodes, options.limits.width, |node| {
-        bootstrap::reach_node(node, &packing, options, worker)
+        left.until(&node.name, bootstrap::reach_node(node, &packing, options, worker))
     });
     let (nodes, found): (Vec<_>, Vec<_>) = arrived.await.into_iter().unzip();
+    let consent = |missing: &Missing| {
+        let agreed = consent(missing);
+        if agreed {
+            notice(Notice::Begins(Phase::Copy, missing.nodes.len()));
+        }
+        agreed
+    };
     let programs = programs(&nodes, found, packing.done()?.as_ref(), options, consent).await;
     Ok((nodes, programs))
 }

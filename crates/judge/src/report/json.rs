@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use diagnostic::Subject;
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::render::message_keys;
-use diagnostic::report::Summary;
+use diagnostic::report::{Outcome, Summary};
+use diagnostic::{Subject, Verdict};
 use facts::Facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,9 @@ pub struct CheckReport {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct CheckEntry {
-    /// Id of the check: `envdoc explain ID`.
+    /// Id of the check: `envdoc explain ID`; `own:NAME` of an own check.
     pub check: String,
-    /// Id of its group, which `--only` and `--skip` take: `gpu`, `docker`.
+    /// Id of its group, which `--only` and `--ignore` take: `gpu`, `docker`, `own`.
     pub group: String,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: String,
@@ -58,24 +58,32 @@ pub struct CheckEntry {
     pub fix: Option<OldFixEntry>,
 }
 
-/// The report of some results.
-pub fn report(facts: &Facts, results: &[CheckResult]) -> CheckReport {
+/// The report of some results. `own`: those of the user's own checks.
+pub fn report(facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> CheckReport {
     let properties = machine::properties(facts).into_iter();
+    let verdicts = results.iter().map(|result| &result.verdict);
     CheckReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
         machine: properties.map(|(name, value)| (name.to_owned(), value)).collect(),
-        summary: Summary::of(results.iter().map(|result| &result.verdict)),
-        results: results.iter().map(of_check).collect(),
+        summary: Summary::of(verdicts.chain(own.iter().map(|outcome| &outcome.verdict))),
+        results: results.iter().map(of_check).chain(own.iter().map(of_outcome)).collect(),
     }
 }
 
 /// A result as an entry of the list.
 pub fn of_check(result: &CheckResult) -> CheckEntry {
-    let verdict = &result.verdict;
+    entry(result.check.id, result.check.group.id(), &result.verdict)
+}
+
+fn of_outcome(outcome: &Outcome) -> CheckEntry {
+    entry(&outcome.rule.id, outcome.rule.group.id, &outcome.verdict)
+}
+
+fn entry(check: &str, group: &str, verdict: &Verdict) -> CheckEntry {
     CheckEntry {
-        check: result.check.id.into(),
-        group: result.check.group.id().into(),
+        check: check.into(),
+        group: group.into(),
         status: verdict.status().into(),
         message: verdict.message().into(),
         subject: verdict.found().map(|found| found.subject.clone()).filter(|subject| !subject.is_empty()),

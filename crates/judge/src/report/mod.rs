@@ -9,13 +9,13 @@ use facts::Facts;
 
 use crate::CheckResult;
 
-/// The results of checks of a machine, for every renderer.
-pub fn report(facts: &Facts, results: &[CheckResult]) -> Report {
+/// The results of checks of a machine, for every renderer. `own`: those of the user's own checks.
+pub fn report(facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> Report {
     Report {
         command: "envdoc check",
         about: machine::lines(facts),
         properties: machine::properties(facts),
-        results: results.iter().map(outcome).collect(),
+        results: results.iter().map(outcome).chain(own.iter().cloned()).collect(),
         sections: Vec::new(),
     }
 }

@@ -1,0 +1,229 @@
+//! Which settings files may run commands and redirect builds: those that the user has trusted, as they were
+//! then.
+//!
+//! One file for each trusted one, named after the SHA-256 of its path, in a directory that only the user can
+//! write to: two runs at the same time do not lose each other's entry.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use diagnostic::error::{Error, Kind};
+use diagnostic::{shell, visible};
+use host::file;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The largest entry, in bytes.
+const ENTRY_LIMIT_BYTES: u64 = 64 << 10;
+
+/// Why the guarded settings of a file do not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} {why}", visible::path(.file))]
+pub struct Untrusted {
+    /// The file, as it was found.
+    pub file: PathBuf,
+    pub why: Distrust,
+}
+
+/// Why a file is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Distrust {
+    /// Nobody has trusted it.
+    #[error("is not trusted")]
+    Never,
+    /// It was trusted with another content.
+    #[error("has changed since it was trusted")]
+    Changed,
+    /// A file of the user or the machine, which needs no trust otherwise.
+    #[error("can be changed by other users ({} is writable for them)", visible::path(.0))]
+    Writable(PathBuf),
+}
+
+impl Untrusted {
+    /// The command that trusts the file.
+    pub fn command(&self) -> String {
+        format!("envdoc trust {}", shell::word(&self.file.to_string_lossy()))
+    }
+}
+
+impl From<Untrusted> for Error {
+    fn from(untrusted: Untrusted) -> Error {
+        let command = untrusted.command();
+        Error::new(Kind::Usage, untrusted.to_string())
+            .hint(format!("read the file, then run `{command}`; --no-config leaves all settings files out"))
+    }
+}
+
+/// What is kept of a trusted file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Absolute path, links followed; for people, because it may not be UTF-8.
+    pub file: String,
+    /// SHA-256 of its content, in hexadecimal.
+    pub sha256: String,
+    /// The day on which it was trusted: `2027-01-31`.
+    pub since: String,
+}
+
+/// The trusted files of the user.
+#[derive(Debug, Clone, Default)]
+pub struct TrustStore {
+    directory: Option<PathBuf>,
+}
+
+impl TrustStore {
+    /// In the user's state directory; without one nothing is trusted.
+    pub fn new(state: Option<&Path>) -> TrustStore {
+        TrustStore { directory: state.map(|state| state.join("envdoc/trust")) }
+    }
+
+    /// Whether a file with this content was trusted.
+    pub(crate) fn judge(&self, path: &Path, text: &str) -> Result<(), Distrust> {
+        let entry = self.place(path).and_then(|place| read(&place)).ok_or(Distrust::Never)?;
+        if entry.sha256 == sha256(text.as_bytes()) { Ok(()) } else { Err(Distrust::Changed) }
+    }
+
+    /// The same for a file of the user or the machine, which needs trust only where others can change it.
+    pub(crate) fn judge_own(&self, path: &Path, text: &str) -> Result<(), Distrust> {
+        match file::writable_by_others(path) {
+            Ok(None) => Ok(()),
+            Ok(Some(open)) => self.judge(path, text).map_err(|_| Distrust::Writable(open)),
+            Err(_) => self.judge(path, text),
+        }
+    }
+
+    /// Trusts a file with this content from now on.
+    ///
+    /// # Errors
+    /// No state directory, one that cannot be written, or one that others can change.
+    pub fn add(&self, path: &Path, text: &str, since: String) -> Result<(), Error> {
+        let place = self.place(path).ok_or_else(no_directory)?;
+        if let Some(parent) = place.parent() {
+            file::private_directory(parent)?;
+            if let Ok(Some(open)) = file::writable_by_others(parent) {
+                let message =
+                    format!("nothing can be trusted: other users can change {}", visible::path(&open));
+                return Err(Error::new(Kind::File, message)
+                    .hint("set XDG_STATE_HOME to a directory that only you can write to"));
+            }
+        }
+        let file = real(path).to_string_lossy().into_owned();
+        let entry = Entry { file, sha256: sha256(text.as_bytes()), since };
+        file::write_private(&place, &diagnostic::render::json::text(&entry)?, true)
+    }
+
+    /// No longer trusts a file; whether it was trusted.
+    pub fn remove(&self, path: &Path) -> Result<bool, Error> {
+        let Some(place) = self.place(path).filter(|place| file::is_file(place)) else { return Ok(false) };
+        file::remove_file(&place).map(|()| true)
+    }
+
+    /// The trusted files, by path.
+    pub fn all(&self) -> Vec<Entry> {
+        let places = self.directory.iter().flat_map(|directory| file::entries(directory));
+        let mut all: Vec<Entry> = places.filter_map(|place| read(&place)).collect();
+        all.sort_by(|one, other| one.file.cmp(&other.file));
+        all
+    }
+
+    /// Where the entry of a file is.
+    fn place(&self, path: &Path) -> Option<PathBuf> {
+        let directory = self.directory.as_ref()?;
+        Some(directory.join(sha256(real(path).as_os_str().as_bytes())))
+    }
+}
+
+impl Entry {
+    /// Whether the file still has the content that was trusted; `None` where it cannot be read.
+    pub fn is_current(&self) -> Option<bool> {
+        let text = file::text_up_to(Path::new(&self.file), crate::find::LIMIT_BYTES).ok()?;
+        Some(sha256(text.as_bytes()) == self.sha256)
+    }
+}
+
+/// An entry that nobody else can have written.
+fn read(place: &Path) -> Option<Entry> {
+    let open = file::writable_by_others(place).ok()?;
+    let text = file::text_up_to(place, ENTRY_LIMIT_BYTES).ok()?;
+    serde_json::from_str(&text).ok().filter(|_| open.is_none())
+}
+
+/// The path with links followed. A file that is gone can still be revoked by the path that it had.
+fn real(path: &Path) -> PathBuf {
+    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    file::canonical(path).unwrap_or_else(|_| absolute())
+}
+
+fn no_directory() -> Error {
+    Error::new(Kind::Usage, "there is no directory in which to keep what is trusted")
+        .hint("set HOME or XDG_STATE_HOME to an absolute path")
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests write files")]
+
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn trust_is_of_one_path_with_one_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TrustStore::new(Some(&folder.path().join("state")));
+        let (file, link) = (folder.path().join("envdoc.toml"), folder.path().join("link.toml"));
+        fs::write(&file, "a").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(store.judge(&file, "a"), Err(Distrust::Never));
+        store.add(&link, "a", "2027-01-31".into()).unwrap();
+        assert_eq!(store.judge(&file, "a"), Ok(()), "a link stands for its file");
+        assert_eq!(store.judge(&file, "b"), Err(Distrust::Changed));
+        fs::write(folder.path().join("copy.toml"), "a").unwrap();
+        assert_eq!(store.judge(&folder.path().join("copy.toml"), "a"), Err(Distrust::Never));
+        let all = store.all();
+        assert_eq!((all.len(), all[0].since.as_str(), all[0].is_current()), (1, "2027-01-31", Some(true)));
+        fs::write(&file, "b").unwrap();
+        assert_eq!(all[0].is_current(), Some(false));
+        fs::remove_file(&file).unwrap();
+        assert_eq!(all[0].is_current(), None);
+        assert!(store.remove(&file).unwrap(), "a file that is gone can be revoked");
+        assert!(!store.remove(&file).unwrap() && store.all().is_empty());
+        assert_eq!(TrustStore::new(None).judge(&file, "a"), Err(Distrust::Never));
+        assert!(TrustStore::new(None).add(&file, "a", String::new()).is_err());
+    }
+
+    #[test]
+    fn an_entry_that_others_can_write_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TrustStore::new(Some(folder.path()));
+        let file = folder.path().join("envdoc.toml");
+        fs::write(&file, "a").unwrap();
+        store.add(&file, "a", String::new()).unwrap();
+        let place = store.place(&file).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&place), mode(place.parent().unwrap())), (0o600, 0o700));
+        fs::set_permissions(&place, Permissions::from_mode(0o606)).unwrap();
+        assert_eq!(store.judge(&file, "a"), Err(Distrust::Never));
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let error = store.add(&file, "a", String::new()).unwrap_err();
+        assert!(error.message.starts_with("nothing can be trusted"), "{error}");
+    }
+
+    #[test]
+    fn files_of_the_user_need_trust_where_others_can_change_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TrustStore::new(Some(&folder.path().join("state")));
+        let file = folder.path().join("envdoc.toml");
+        fs::write(&file, "a").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(store.judge_own(&file, "a"), Ok(()));
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+        assert!(matches!(store.judge_own(&file, "a"), Err(Distrust::Writable(_))));
+        store.add(&file, "a", String::new()).unwrap();
+        assert_eq!(store.judge_own(&file, "a"), Ok(()));
+    }
+}

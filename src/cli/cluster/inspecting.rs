@@ -1,0 +1,57 @@
+//! What the inspection of a cluster waits for, and what it asks.
+
+use std::io::IsTerminal;
+
+use ::cluster::check::{Missing, Notice, Phase};
+use ::cluster::waiting::Waiting;
+use diagnostic::terminal;
+
+/// Shows the phases of an inspection.
+pub(super) struct Inspecting(Waiting);
+
+/// More names than these are a number.
+const NAMES_LIMIT: usize = 4;
+
+impl Inspecting {
+    pub(super) fn new() -> Inspecting {
+        Inspecting(Waiting::new("starting"))
+    }
+
+    pub(super) fn notice(&self, notice: Notice<'_>) {
+        match notice {
+            Notice::Begins(phase, count) => self.0.phase(doing(phase, count)),
+            Notice::Left([]) => self.0.detail(""),
+            Notice::Left(names) if names.len() <= NAMES_LIMIT => {
+                self.0.detail(format!("waiting for {}", names.join(", ")));
+            }
+            Notice::Left(names) => self.0.detail(format!("waiting for {}", names.len())),
+        }
+    }
+
+    /// Asks on the terminal whether envdoc may be copied; without a terminal the answer is no.
+    pub(super) fn asked(&self, missing: &Missing) -> bool {
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return false;
+        }
+        self.0.pause();
+        let bytes = u64::try_from(missing.bytes).unwrap_or(u64::MAX);
+        terminal::note(&format!(
+            "envdoc is not installed on {}. Copy it ({}) into ~/.cache/envdoc of each? [y/N]",
+            missing.nodes.join(", "),
+            diagnostic::units::short_size(bytes)
+        ));
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+    }
+}
+
+/// `connecting to 4 machines`.
+fn doing(phase: Phase, count: usize) -> String {
+    let machines = if count == 1 { "1 machine".to_owned() } else { format!("{count} machines") };
+    match phase {
+        Phase::Connect => format!("connecting to {machines}"),
+        Phase::Copy => format!("copying envdoc to {machines}"),
+        Phase::Read => format!("reading {machines}"),
+        Phase::Network => format!("testing the network between {machines}"),
+    }
+}

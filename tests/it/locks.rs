@@ -1,0 +1,164 @@
+//! `envdoc render lock`, and what holds a request file to its lock. A program of the test stands in for uv.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the program")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Pins what it is given, with a hash, after `SECONDS`.
+const UV: &str = r#"#!/bin/sh
+sleep SECONDS
+while read -r line; do
+    case "$line" in
+        '' | '#'* | -*) ;;
+        *) echo "${line%% *} --hash=sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" ;;
+    esac
+done
+"#;
+
+struct Project {
+    folder: tempfile::TempDir,
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+impl Project {
+    /// With a request file, and a uv that takes so many seconds.
+    fn new(uv: Option<&str>) -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["project", "home", "tools"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let project = Project { folder };
+        project.write("request.yaml", "torch: 2.6.0\ncuda: 12.4\npackages: [numpy]\n");
+        if let Some(seconds) = uv {
+            let path = project.folder.path().join("tools/uv");
+            fs::write(&path, UV.replace("SECONDS", seconds)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        project
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join("project").join(name)
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+        command.args(arguments).current_dir(self.path("")).env("ENVDOC_CATALOG_DIR", "");
+        command.env("HOME", self.folder.path().join("home"));
+        // The tools of the test and a shell, and no uv of the machine.
+        command.env("PATH", format!("{}:/bin:/usr/bin", self.folder.path().join("tools").display()));
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "ENVDOC_CONFIG", "ENVDOC_NO_CONFIG"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+}
+
+/// Whether a uv is installed where the tests look for a shell.
+fn uv_of_the_machine() -> bool {
+    ["/bin/uv", "/usr/bin/uv"].iter().any(|path| Path::new(path).exists())
+}
+
+const LOCK: &[&str] = &["render", "lock", "--request", "request.yaml"];
+
+#[test]
+fn a_lock_is_printed_like_the_other_files_of_render() {
+    let project = Project::new(Some("0"));
+    let output = project.run(LOCK);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lock: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(lock["packages"].as_array().unwrap().len() > 1, "{lock}");
+    assert!(!project.path("envdoc.lock").exists(), "only --output writes a file");
+    assert!(!text(&output.stderr).contains("waiting"), "it took no second");
+    for to in ["envdoc.lock", "."] {
+        let written = project.run(&[LOCK, &["--output", to]].concat());
+        assert_eq!(written.status.code(), Some(0), "{to}: {}", text(&written.stderr));
+        assert!(written.stdout.is_empty() && fs::read(project.path("envdoc.lock")).unwrap() == output.stdout);
+    }
+    let refused = project.run(&[LOCK, &["--output", "no/such/file"]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("there is no directory no/such"));
+}
+
+#[test]
+fn without_uv_there_is_no_lock() {
+    if uv_of_the_machine() {
+        return;
+    }
+    let project = Project::new(None);
+    for arguments in [LOCK.to_vec(), [LOCK, &["--output", "envdoc.lock"]].concat()] {
+        let output = project.run(&arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(
+            stderr.contains("requires uv, which is not installed") && stderr.contains("pip install uv"),
+            "{stderr}"
+        );
+        assert!(output.stdout.is_empty() && !project.path("envdoc.lock").exists());
+    }
+}
+
+#[test]
+fn a_slow_uv_is_waited_for_visibly() {
+    let project = Project::new(Some("1.5"));
+    let output = project.run(LOCK);
+    let line = "waiting for uv, which finds the packages and their hashes ...\n";
+    assert_eq!(text(&output.stderr).matches(line).count(), 1, "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("waiting"));
+    let quiet = project.run(&[LOCK, &["--quiet"]].concat());
+    assert!(!text(&quiet.stderr).contains("waiting"));
+    let mut command = project.command(LOCK);
+    command.env("TERM", "xterm-256color");
+    let shown = crate::hostile::on_terminal(command, None);
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    assert!(shown.contains("waiting for uv") && !shown.contains("hashes ..."), "a spinner: {shown:?}");
+}
+
+#[test]
+fn resolve_reads_request_files_and_compares_locks() {
+    let project = Project::new(Some("0"));
+    let resolve = |more: &[&str]| {
+        let output =
+            project.run(&[&["resolve", "--request", "request.yaml", "--format", "json"], more].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (output.status.code().unwrap(), report, text(&output.stderr))
+    };
+    let (code, report, stderr) = resolve(&[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!((&report["stack"]["torch"], &report["stack"]["cuda"]), (&"2.6.0".into(), &"12.4".into()));
+    assert!(report["stack"]["packages"].to_string().contains("numpy"), "{report}");
+    let (_, other, _) = resolve(&["--torch", "2.7"]);
+    assert_ne!(other["stack"]["torch"], "2.6.0", "options override the file");
+    let (code, _, stderr) = resolve(&["--locked"]);
+    assert!(code == 2 && stderr.contains("cannot read envdoc.lock: no such file"), "{code}: {stderr}");
+    assert!(stderr.contains("`envdoc render lock --output envdoc.lock`"), "{stderr}");
+
+    project.run(&[LOCK, &["--output", "envdoc.lock"]].concat());
+    let (code, report, stderr) = resolve(&["--locked"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(report.to_string().contains("the stack in envdoc.lock is still valid"), "{report}");
+    // A package that the lock lacks, and a torch that it does not have.
+    project.write("request.yaml", "torch: 2.6.0\ncuda: 12.4\npackages: [numpy, einops]\n");
+    let (code, _, stderr) = resolve(&["--locked"]);
+    assert!(code == 2 && stderr.contains("einops"), "{code}: {stderr}");
+    assert_eq!(resolve(&[]).0, 0);
+    project.write("request.yaml", "torch: 2.7.1\ncuda: 12.6\n");
+    assert_eq!(resolve(&["--locked"]).0, 1, "no stack is both");
+    assert_eq!(project.run(&["resolve", "--locked"]).status.code(), Some(2));
+    assert_eq!(project.run(&["resolve", "--request", "no.yaml"]).status.code(), Some(2));
+}

@@ -1,0 +1,364 @@
+//! Own checks of settings files, and what a checkout that somebody else wrote cannot do with them.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the program")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A project with a home directory that is not above it.
+struct Checkout {
+    folder: tempfile::TempDir,
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+impl Checkout {
+    fn new() -> Checkout {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("project")).unwrap();
+        fs::create_dir_all(folder.path().join("home/.config/envdoc")).unwrap();
+        Checkout { folder }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("project")
+    }
+
+    fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.project().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn script(&self, name: &str, content: &str) {
+        let path = self.write(name, content);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+        command.args(arguments).current_dir(self.project()).env("ENVDOC_CATALOG_DIR", "");
+        command.env("HOME", self.folder.path().join("home"));
+        // An empty entry of PATH is the working directory.
+        command.env("PATH", format!(".::{}", std::env::var("PATH").unwrap()));
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "ENVDOC_IGNORE", "ENVDOC_EXPECT", "ENVDOC_CONFIG"] {
+            command.env_remove(name);
+        }
+        command.env_remove("ENVDOC_NO_CONFIG").output().unwrap()
+    }
+
+    /// Status and message of each own check.
+    fn checked(&self, arguments: &[&str]) -> Vec<(String, String, String)> {
+        let output = self.run(&[&["check", "--only", "own", "--format", "json"], arguments].concat());
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+        let results = report["results"].as_array().unwrap().iter();
+        let word = |value: &Value| value.as_str().unwrap().to_owned();
+        results
+            .map(|result| (word(&result["check"]), word(&result["status"]), word(&result["message"])))
+            .collect()
+    }
+
+    fn status_of(&self, id: &str) -> String {
+        self.checked(&[]).into_iter().find(|(name, ..)| name == id).unwrap().1
+    }
+}
+
+/// A snapshot of a machine of which little is known.
+fn snapshot(checkout: &Checkout) {
+    checkout.write("m.json", r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{}}"#);
+}
+
+#[test]
+fn a_hostile_checkout_executes_nothing() {
+    let checkout = Checkout::new();
+    let marker = checkout.folder.path().canonicalize().unwrap().join("executed");
+    let payload = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\n", marker.display());
+    for name in ["payload.sh", "sh", "uv", "git", "docker", "ssh", "nvidia-smi", "env", "bin/true"] {
+        checkout.script(name, &payload);
+    }
+    let touch = format!("touch '{}'", marker.display());
+    checkout.write(
+        "envdoc.toml",
+        &format!(
+            "pip-index = 'https://evil.example/simple'\napt-mirror = 'https://evil.example'\n\
+             registry = 'evil.example/team'\ncluster-file = '../outside.yaml'\n\
+             [[check]]\nname = 'list'\ncommand = ['touch', '{0}']\n\
+             [[check]]\nname = 'shell'\ncommand = \"\"\"{touch}\"\"\"\n\
+             [[check]]\nname = 'script'\ncommand = ['./payload.sh']\n\
+             [[check]]\nname = 'hint'\ncommand = 'true'\nhint = '$({touch2})'\n",
+            marker.display(),
+            touch2 = touch.replace('\'', "")
+        ),
+    );
+    checkout.write(
+        "pyproject.toml",
+        "[tool.envdoc]\n[[tool.envdoc.check]]\nname = 'p'\ncommand = './payload.sh'\n",
+    );
+    checkout.write("Dockerfile", "FROM python:3.12\n");
+    checkout.write("request.yaml", "torch: 2.6.0\ncuda: 12.4\n");
+    snapshot(&checkout);
+    let commands: &[&[&str]] = &[
+        &["check"],
+        &["check", "--format", "json", "--verbose"],
+        &["check", "--only", "own"],
+        &["check", "--only", "own:shell", "--quiet"],
+        &["check", "--config", "pyproject.toml"],
+        &["check", "--from", "m.json"],
+        &["check", "--root", "."],
+        &["config"],
+        &["explain", "own:shell"],
+        &["trust", "--list"],
+        &["trust", "--revoke"],
+        &["lint", "."],
+        &["render", "dockerfile", "--request", "request.yaml"],
+        &["resolve", "--request", "request.yaml"],
+        &["build", "--request", "request.yaml", "--dry-run"],
+        &["cluster", "status"],
+        &["cluster", "render", "-o", "out"],
+        &["snapshot", "-o", "s.json"],
+        &["matrix"],
+        &["completions", "bash"],
+    ];
+    for arguments in commands {
+        let output = checkout.run(arguments);
+        let executed = fs::read_to_string(&marker).ok();
+        assert!(executed.is_none(), "{arguments:?} executed {executed:?}: {}", text(&output.stderr));
+    }
+    let results = checkout.checked(&[]);
+    assert_eq!(results.len(), 4);
+    let command = format!("`envdoc trust {}`", checkout.project().join("envdoc.toml").display());
+    for (id, status, message) in results {
+        assert!(status == "unknown" && message.contains(&command), "{id}: {status}: {message}");
+    }
+    assert_eq!(checkout.run(&["check", "--only", "own", "--strict"]).status.code(), Some(3));
+    // The commands do execute something: what kept them from it is that nobody trusted the file.
+    assert!(checkout.run(&["trust"]).status.success());
+    checkout.run(&["check", "--only", "own"]);
+    let executed = fs::read_to_string(&marker).unwrap();
+    assert!(executed.contains("payload.sh"), "{executed}");
+}
+
+const CHECKS: &str = "\
+[[check]]
+name = 'good'
+command = ['true']
+
+[[check]]
+name = 'scratch-mounted'
+command = 'echo \"/scratch is not mounted\"; exit 1'
+hint = 'Mount /scratch.'
+severity = 'warning'
+";
+
+#[test]
+fn trust_holds_for_one_content_until_it_is_revoked() {
+    let checkout = Checkout::new();
+    let file = checkout.write("envdoc.toml", CHECKS);
+    assert_eq!(checkout.status_of("own:good"), "unknown");
+    let output = checkout.run(&["trust"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("own:good  runs `true`"), "shows what may run");
+    assert_eq!(checkout.status_of("own:good"), "pass");
+    assert_eq!(checkout.status_of("own:scratch-mounted"), "warning");
+    let list = || text(&checkout.run(&["trust", "--list"]).stdout);
+    assert!(list().starts_with(&format!("{}  (since ", file.display())), "{}", list());
+    let shown = text(&checkout.run(&["config"]).stdout);
+    assert!(shown.contains("own:good: true  (envdoc.toml, line 2)") && !shown.contains("trust"), "{shown}");
+
+    fs::write(&file, CHECKS.replace("'true'", "'false'")).unwrap();
+    let (_, status, message) = checkout.checked(&[]).swap_remove(0);
+    assert_eq!(status, "unknown");
+    assert!(message.contains("has changed since it was trusted"), "{message}");
+    assert!(list().contains("changed since: not trusted"), "{}", list());
+    assert!(text(&checkout.run(&["config"]).stdout).contains("envdoc trust "));
+    let json: Value = serde_json::from_slice(&checkout.run(&["config", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["untrusted"][0], file.to_str().unwrap());
+
+    checkout.run(&["trust", "envdoc.toml"]);
+    assert_eq!(checkout.status_of("own:good"), "error");
+    checkout.run(&["trust", "--revoke"]);
+    assert_eq!(checkout.status_of("own:good"), "unknown");
+    assert_eq!(list(), "No file is trusted.\n");
+    let kept = checkout.folder.path().join("home/.local/state/envdoc/trust");
+    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    // A file that is no settings file is not trusted.
+    fs::write(&file, "check = 1\n").unwrap();
+    assert_eq!(checkout.run(&["trust"]).status.code(), Some(2));
+    assert_eq!(list(), "No file is trusted.\n");
+}
+
+#[test]
+fn every_format_has_own_checks_and_the_exit_code_counts_them() {
+    let checkout = Checkout::new();
+    checkout.write("envdoc.toml", CHECKS);
+    checkout.run(&["trust"]);
+    for format in ["text", "json", "junit", "sarif", "github", "markdown", "html"] {
+        let output = checkout.run(&["check", "--only", "own", "--format", format]);
+        let shown = text(&output.stdout);
+        for part in ["own:scratch-mounted", "/scratch is not mounted", "Mount /scratch."] {
+            // A title of GitHub's annotations has no colon, and JUnit no fixes.
+            let shown = shown.replace("own%3A", "own:");
+            let without_fixes = format == "junit" && part.starts_with("Mount");
+            assert!(shown.contains(part) || without_fixes, "{format}: {shown}");
+        }
+        assert_eq!(output.status.code(), Some(0), "a warning");
+    }
+    let code =
+        |arguments: &[&str]| checkout.run(&[&["check", "--only", "own"], arguments].concat()).status.code();
+    assert_eq!(code(&["--fail-on", "warning"]), Some(1));
+    assert_eq!(code(&["--fail-on", "warning", "--ignore", "own:scratch-mounted"]), Some(0));
+    let all = checkout.run(&["check", "--only", "system,own:good", "--verbose"]);
+    let shown = text(&all.stdout);
+    assert!(shown.contains("Own checks") && shown.contains("own:good: `true` exits with 0"), "{shown}");
+    let refused = checkout.run(&["check", "--only", "own:god"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("did you mean own:good?"));
+    let explained = text(&checkout.run(&["explain", "own:good"]).stdout);
+    assert!(explained.contains("# own:good") && explained.contains("    true"), "{explained}");
+
+    checkout.write("envdoc.toml", &format!("ignore = ['own:scratch-mounted']\n{CHECKS}"));
+    checkout.run(&["trust"]);
+    let output = checkout.run(&["check", "--only", "own", "--fail-on", "warning"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("ignored by envdoc.toml: own:scratch-mounted"));
+}
+
+#[test]
+fn commands_run_for_this_machine_alone() {
+    let checkout = Checkout::new();
+    let marker = checkout.project().join("ran");
+    checkout.write("envdoc.toml", "[[check]]\nname = 'x'\ncommand = 'touch ran'\n");
+    checkout.run(&["trust"]);
+    snapshot(&checkout);
+    for of in [["--from", "m.json"], ["--root", "."]] {
+        let output = checkout.run(&[&["check", "--format", "json"], &of[..]].concat());
+        assert!(!text(&output.stdout).contains("own:x"), "{of:?}");
+        let refused = checkout.run(&[&["check", "--only", "own"], &of[..]].concat());
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains("own checks run on this machine only"));
+    }
+    assert!(!marker.exists());
+    assert_eq!(checkout.status_of("own:x"), "pass");
+    assert!(marker.exists());
+}
+
+#[test]
+fn files_of_the_user_need_no_trust_unless_others_can_change_them() {
+    let checkout = Checkout::new();
+    let file = checkout.folder.path().join("home/.config/envdoc/envdoc.toml");
+    fs::write(&file, CHECKS).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(checkout.status_of("own:good"), "pass");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let (_, status, message) = checkout.checked(&[]).swap_remove(0);
+    assert!(status == "unknown" && message.contains("can be changed by other users"), "{message}");
+}
+
+fn refused_until_trusted(checkout: &Checkout, arguments: &[&str], option: &[&str], part: &str) {
+    let refused = checkout.run(arguments);
+    let stderr = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert!(stderr.contains("is not trusted") && stderr.contains("envdoc trust"), "{arguments:?}: {stderr}");
+    let with_option = checkout.run(&[arguments, option].concat());
+    assert!(!text(&with_option.stderr).contains("trust"), "{option:?}: {}", text(&with_option.stderr));
+    checkout.run(&["trust"]);
+    let output = checkout.run(arguments);
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert!(shown.contains(part) && !shown.contains("trust"), "{arguments:?}: {shown}");
+    checkout.run(&["trust", "--revoke"]);
+}
+
+#[test]
+fn settings_that_change_what_a_build_installs_require_trust() {
+    let dockerfile = &["render", "dockerfile", "--torch", "2.6.0", "--cuda", "12.4"];
+    let checkout = Checkout::new();
+    checkout.write("envdoc.toml", "pip-index = 'https://mirror.example/simple'\n");
+    let option = ["--pip-index", "https://other.example/simple"];
+    refused_until_trusted(&checkout, dockerfile, &option, "https://mirror.example/simple");
+    checkout.write(
+        "request.yaml",
+        "name: train\ntorch: 2.6.0\ncuda: 12.4\nmirrors: {pip_index: 'https://own.example/simple'}\n",
+    );
+    let named = checkout.run(&["render", "dockerfile", "--request", "request.yaml"]);
+    assert_eq!(named.status.code(), Some(0), "the request names an index: {}", text(&named.stderr));
+    checkout.write("envdoc.toml", "apt-mirror = 'https://mirror.example'\n");
+    refused_until_trusted(
+        &checkout,
+        dockerfile,
+        &["--apt-mirror", "https://other.example"],
+        "mirror.example",
+    );
+    checkout.write("envdoc.toml", "registry = 'registry.example/team'\n");
+    checkout.write("Dockerfile", "FROM python:3.12\n");
+    let ci = &["render", "ci", "--github", "request.yaml"];
+    refused_until_trusted(&checkout, ci, &["--registry", "other.example/team"], "registry.example/team");
+    fs::write(checkout.folder.path().join("other.yaml"), "image: a\nnodes: []\n").unwrap();
+    checkout.write("envdoc.toml", "cluster-file = '../other.yaml'\n");
+    refused_until_trusted(
+        &checkout,
+        &["cluster", "render", "-o", "out"],
+        &["--file", "x.yaml"],
+        "other.yaml",
+    );
+}
+
+#[test]
+fn output_of_commands_is_plain_text() {
+    let checkout = Checkout::new();
+    let line = r"printf '\\033[2J\\033[31mred\\033[0m\\033]0;title\\007 \\302\\2332J\\342\\200\\256txt\\r\\nmore\\033[8m\\n'; exit 1";
+    checkout.write("envdoc.toml", &format!("[[check]]\nname = 'x'\ncommand = \"{line}\"\n"));
+    checkout.run(&["trust"]);
+    for format in ["text", "json", "junit", "sarif", "github", "markdown", "html"] {
+        let output =
+            checkout.run(&["check", "--only", "own", "--verbose", "--format", format, "--color", "never"]);
+        let shown = text(&output.stdout);
+        let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{202e}';
+        assert!(shown.contains("red") && !shown.contains(acts), "{format}: {shown:?}");
+        // The command itself has the sequence in its text.
+        assert_eq!(
+            shown.matches("[31mred").count(),
+            shown.matches(r"033[31mred").count(),
+            "{format}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn two_files_may_define_the_same_name() {
+    let checkout = Checkout::new();
+    checkout.write("envdoc.toml", "[[check]]\nname = 'x'\ncommand = 'exit 0'\n");
+    let user = checkout.folder.path().join("home/.config/envdoc/envdoc.toml");
+    fs::write(user, "[[check]]\nname = 'x'\ncommand = 'exit 1'\n").unwrap();
+    let statuses: Vec<String> = checkout.checked(&[]).into_iter().map(|(_, status, _)| status).collect();
+    // A file of the checkout cannot take the place of the user's own check.
+    assert_eq!(statuses, ["unknown", "error"]);
+}
+
+#[test]
+fn uv_does_not_read_the_settings_of_a_checkout() {
+    let checkout = Checkout::new();
+    let tools = checkout.folder.path().canonicalize().unwrap().join("tools");
+    fs::create_dir(&tools).unwrap();
+    let seen = tools.join("seen");
+    let uv = format!(
+        "#!/bin/sh\npwd > '{}'\necho 'numpy==2.2.6 --hash=sha256:{}'\n",
+        seen.display(),
+        "a".repeat(64)
+    );
+    fs::write(tools.join("uv"), uv).unwrap();
+    fs::set_permissions(tools.join("uv"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    command.args(["render", "lock", "--torch", "2.6.0", "--cuda", "12.4"]).current_dir(checkout.project());
+    command.env("ENVDOC_CATALOG_DIR", "").env("HOME", checkout.folder.path().join("home"));
+    command.env("PATH", format!("{}:{}", tools.display(), std::env::var("PATH").unwrap()));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "/\n");
+}
