@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD dist=$PWD/dist work=$PWD/target/packaging
-profile=${PROFILE:-release}
+profile=${PROFILE:-dist}
 # What each file of a release may have, in bytes.
 SIZE_MAX=$((12 << 20))
 # The newest glibc whose symbols the programs may use.
@@ -169,7 +169,7 @@ changes >"$dist/CHANGES.md"
 cd "$dist"
 for file in *.whl *.tar.gz *.deb *.rpm; do
     size=$(stat -c %s "$file")
-    [ "$profile" != release ] || [ "$size" -le "$SIZE_MAX" ] || die "$file has $size bytes, at most $SIZE_MAX are allowed"
+    [ "$profile" = dev ] || [ "$size" -le "$SIZE_MAX" ] || die "$file has $size bytes, at most $SIZE_MAX are allowed"
 done
 sha256sum -- *.whl *.tar.gz *.deb *.rpm *.cdx.json THIRD-PARTY-LICENCES.txt CHANGES.md >SHA256SUMS
 note "Files in $dist"
