@@ -35,8 +35,8 @@ pub(crate) const RULE: Rule = Rule {
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
              a\n      image: lmsysorg/sglang:v0.4.6\n      command: [/opt/start, python3, -m, \
-             sglang.launch_server]\n      args: [\"--model-path a/b --host 0.0.0.0\"]\n      readinessProbe: {httpGet: \
-             {path: /health, port: 30000}}\n",
+             sglang.launch_server]\n      args: [\"--model-path a/b --host 0.0.0.0\"]\n      readinessProbe: \
+             {httpGet: {path: /health, port: 30000}}\n",
         ),
         named(
             "pod.yaml",

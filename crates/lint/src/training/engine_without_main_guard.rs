@@ -77,10 +77,8 @@ fn judge(program: &Program) -> Vec<Found> {
     let calls = program.calls.iter().filter(|call| call.name == "vllm.LLM" && call.function.is_empty());
     let found = calls.take(ENGINES_LIMIT).filter_map(|call| {
         let backend = call.keyword("distributed_executor_backend");
-        let other = backend.is_some_and(|one| {
-            let text = string(&program.origin(&one.at, &call.function).text).unwrap_or_default().to_owned();
-            text != "mp"
-        });
+        let other = backend
+            .is_some_and(|one| string(program.origin(&one.at, &call.function).text) != Some("mp"));
         if other || is_guarded(&lines, call.line) {
             return None;
         }

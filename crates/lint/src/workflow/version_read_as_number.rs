@@ -27,8 +27,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             ".github/workflows/ci.yml",
             "on: push\nenv:\n  PYTHON_VERSION: 3.10\njobs:\n  test:\n    runs-on: ubuntu-latest\n    \
-             steps:\n      - uses: conda-incubator/setup-miniconda@v3\n        with:\n          python-version: \
-             ${{ env.PYTHON_VERSION }}\n",
+             steps:\n      - uses: conda-incubator/setup-miniconda@v3\n        with:\n       \
+             \x20  python-version: ${{ env.PYTHON_VERSION }}\n",
         ),
         named(
             ".github/workflows/ci.yml",
