@@ -176,6 +176,7 @@ pub const RULES: &[&Rule] = rules![
     bridge_between_hosts
     node_rank_repeated
     output_mount_read_only
+    output_beside_mount
     home_of_root_mounted
     healthcheck_invalid
     finished_job_restarted
@@ -429,6 +430,7 @@ pub const RULES: &[&Rule] = rules![
     mounted_script_not_executable
     volume_bound_to_one_node
     pod_output_mount_read_only
+    pod_output_beside_mount
     init_output_lost
     pod_home_of_root_mounted
     non_root_as_root

@@ -16,14 +16,14 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         compose(
             "services:\n  node:\n    image: b\n    ports: [\"29500:29500\"]\n    command: torchrun \
-             --nnodes=2 \
-             --node_rank=0 --nproc_per_node=8 --master_addr=192.168.4.10 --master_port=29500 train.py\n",
+             --nnodes=2 --node_rank=0 --nproc_per_node=8 --master_addr=192.168.4.10 --master_port=29500 \
+             train.py\n",
         ),
         named(
             "node1.sh",
             "docker run --rm --gpus all -p 29400-29410:29400-29410 registry.example.org/llm:3 torchrun \
-             --nnodes 4 \
-             --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint gpu01.example.org:29400 pretrain.py\n",
+             --nnodes 4 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint gpu01.example.org:29400 \
+             pretrain.py\n",
         ),
         compose(
             "services:\n  sft:\n    image: b\n    networks: [jobs]\n    command: accelerate launch \
@@ -134,8 +134,7 @@ fn fault(file: &Compose, service: &Service, words: &[String]) -> Option<Found> {
     };
     let message = format!(
         "{} is a node of a job on several hosts ({given}), but is on a bridge network{also}: its ranks tell \
-         the \
-         others addresses of that bridge, which no other host reaches, and NCCL waits until its timeout",
+         the others addresses of that bridge, which no other host reaches, and NCCL waits until its timeout",
         service.title
     );
     let fix = match file.run {

@@ -31,8 +31,7 @@ pub(crate) const RULE: Rule = Rule {
         with(
             "x-gpu: &gpu\n  resources:\n    reservations:\n      generic_resources:\n        - \
              discrete_resource_spec:\n            kind: NVIDIA_GPU\n            value: 2\nservices:\n  \
-             llm:\n    \
-             image: b\n    deploy: *gpu\n",
+             llm:\n    image: b\n    deploy: *gpu\n",
             &[("daemon.json", "{\"node-generic-resources\": [\"NVIDIA-GPU=0\", \"NVIDIA-GPU=1\"]}\n")],
         ),
         with(
@@ -119,8 +118,7 @@ fn fault(daemons: &[BTreeMap<String, u64>], service: &Service) -> Option<Found> 
             None => (
                 format!(
                     "service {} reserves the generic resource {kind}, but daemon.json offers {}; its tasks \
-                     stay \
-                     pending",
+                     stay pending",
                     service.name,
                     all.join(", ")
                 ),

@@ -39,6 +39,7 @@ pub(crate) mod network_mtu_too_large;
 pub(crate) mod node_rank_repeated;
 pub(crate) mod notebook_without_password;
 pub(crate) mod number_loses_digits;
+pub(crate) mod output_beside_mount;
 pub(crate) mod output_mount_read_only;
 pub(crate) mod overlay_encrypted;
 pub(crate) mod peer_unreachable;

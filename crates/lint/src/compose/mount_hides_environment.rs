@@ -51,8 +51,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         with(
             "services:\n  dev:\n    build: {context: ., target: Base}\n    command: python train.py\n    \
-             volumes: \
-             [\".:/srv\"]\n",
+             volumes: [\".:/srv\"]\n",
             &[(
                 "Dockerfile",
                 "FROM python:3.12 AS base\nWORKDIR /srv\nRUN python -m venv .venv\nENV \
@@ -64,8 +63,7 @@ pub(crate) const RULE: Rule = Rule {
         // What is built has no environment.
         with(
             "services:\n  dev:\n    build: {context: ., target: base}\n    command: python train.py\n    \
-             volumes: \
-             [\".:/srv\"]\n",
+             volumes: [\".:/srv\"]\n",
             &[(
                 "Dockerfile",
                 "FROM python:3.12 AS base\nWORKDIR /srv\nFROM base\nRUN python -m venv .venv\nENV \

@@ -56,9 +56,8 @@ pub(crate) const RULE: Rule = Rule {
             &[(
                 "deployment.yaml",
                 "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
-                 {matchLabels: \
-                 {app: a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec:\n      nodeSelector: \
-                 {nvidia.com/gpu.product: NVIDIA-B200}\n      containers: [{name: a, image: \
+                 {matchLabels: {app: a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec:\n      \
+                 nodeSelector: {nvidia.com/gpu.product: NVIDIA-B200}\n      containers: [{name: a, image: \
                  registry.example/ml/a:1}]\n",
             )],
         ),

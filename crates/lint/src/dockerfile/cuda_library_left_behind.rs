@@ -17,8 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         with(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nWORKDIR /s\nCOPY . .\nRUN cmake -B b && \
-             cmake \
-             --build b\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /s/b/spectra \
+             cmake --build b\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /s/b/spectra \
              /usr/bin/spectra\n\
              CMD [\"spectra\"]\n",
             &[(
@@ -30,8 +29,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nCOPY gemm.cu .\nRUN nvcc -O3 -o /out/gemm \
-             gemm.cu \
-             -lcublas\nFROM ubuntu:22.04\nCOPY --from=build /out/gemm /gemm\nENTRYPOINT [\"/gemm\"]\n",
+             gemm.cu -lcublas\nFROM ubuntu:22.04\nCOPY --from=build /out/gemm /gemm\nENTRYPOINT \
+             [\"/gemm\"]\n",
         ),
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN git clone --depth 1 \
@@ -49,39 +48,33 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN nvcc -o /out/gemm gemm.cu \
-             -lcublas\nFROM \
-             nvidia/cuda:12.4.1-runtime-ubuntu22.04\nCOPY --from=build /out/gemm /gemm\n",
+             -lcublas\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nCOPY --from=build /out/gemm /gemm\n",
         ),
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN nvcc -o /out/gemm gemm.cu \
-             -lcublas_static \
-             -lcublasLt_static -lculibos\nFROM ubuntu:22.04\nCOPY --from=build /out/gemm /gemm\n",
+             -lcublas_static -lcublasLt_static -lculibos\nFROM ubuntu:22.04\nCOPY --from=build /out/gemm \
+             /gemm\n",
         ),
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN nvcc -o /out/gemm gemm.cu \
-             -lcublas\nFROM \
-             nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y \
-             libcublas-12-4\nCOPY \
-             --from=build /out/gemm /gemm\n",
+             -lcublas\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             libcublas-12-4\nCOPY --from=build /out/gemm /gemm\n",
         ),
         dockerfile(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN nvcc -o /out/gemm gemm.cu \
-             -lcublas\nFROM \
-             ubuntu:22.04\nCOPY --from=build /usr/local/cuda/lib64/libcublas.so.12 /usr/lib/\nCOPY \
-             --from=build \
+             -lcublas\nFROM ubuntu:22.04\nCOPY --from=build /usr/local/cuda/lib64/libcublas.so.12 \
+             /usr/lib/\nCOPY --from=build \
              /out/gemm /gemm\n",
         ),
         with(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nWORKDIR /s\nCOPY . .\nRUN cmake -B b && \
-             cmake \
-             --build b\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /s/b/probe \
+             cmake --build b\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /s/b/probe \
              /usr/bin/probe\n",
             &[(
                 "CMakeLists.txt",
                 "project(s LANGUAGES CXX CUDA)\nadd_executable(probe p.cu)\nadd_executable(solve \
                  s.cu)\ntarget_link_libraries(probe PRIVATE CUDA::cudart)\ntarget_link_libraries(solve \
-                 PRIVATE \
-                 CUDA::cusolver)\n",
+                 PRIVATE CUDA::cusolver)\n",
             )],
         ),
     ],
@@ -185,8 +178,7 @@ fn fault(file: &Dockerfile, has: &Present, copy: &Instruction) -> Option<Found> 
     })?;
     let message = format!(
         "{source} of the stage {from} is linked with lib{library}.so ({how}), which {} does not have; it \
-         does not \
-         start (`error while loading shared libraries`)",
+         does not start (`error while loading shared libraries`)",
         has.image
     );
     let fix = match library {

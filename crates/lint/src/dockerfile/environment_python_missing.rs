@@ -55,15 +55,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile(
             "FROM debian:12 AS build\nRUN apt-get update && apt-get install -y python3 virtualenv && \
-             virtualenv \
-             /venv\nFROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3\nCOPY --from=build \
-             /venv \
+             virtualenv /venv\nFROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3\nCOPY \
+             --from=build /venv \
              /venv\n",
         ),
         dockerfile(
             "FROM ubuntu:24.04 AS build\nRUN apt-get update && apt-get install -y python3-venv\nRUN python3 \
-             -m \
-             venv /opt/app\nFROM ubuntu:24.04\nCOPY --from=build /opt/app /opt/app\n",
+             -m venv /opt/app\nFROM ubuntu:24.04\nCOPY --from=build /opt/app /opt/app\n",
         ),
     ],
     silent: &[
@@ -71,22 +69,18 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM ubuntu:22.04 AS build\nRUN apt-get update && apt-get install -y python3-venv && python3 \
              -m venv /venv\nFROM ubuntu:24.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install \
-             -y \
-             python3.10\nCOPY --from=build /venv /venv\n",
+             -y python3.10\nCOPY --from=build /venv /venv\n",
         ),
         dockerfile(
             "FROM debian:12 AS build\nRUN apt-get update && apt-get install -y python3-venv && python3 -m \
-             venv \
-             /venv\nFROM python:3.11-slim-bookworm\nRUN apt-get update && apt-get install -y gdb\nCOPY \
-             --from=build \
-             /venv /venv\n",
+             venv /venv\nFROM python:3.11-slim-bookworm\nRUN apt-get update && apt-get install -y gdb\nCOPY \
+             --from=build /venv /venv\n",
         ),
         dockerfile(
             "FROM ubuntu:22.04 AS build\nENV UV_PYTHON_INSTALL_DIR=/opt/python \
              UV_PROJECT_ENVIRONMENT=/opt/venv\nRUN uv python install 3.12\nRUN uv sync --frozen\nFROM \
              nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /opt/python /opt/python\nCOPY \
-             --from=build \
-             /opt/venv /opt/venv\n",
+             --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile(
             "FROM python:3.12-slim AS build\nENV UV_PYTHON_DOWNLOADS=0\nWORKDIR /app\nRUN uv sync --locked\n\

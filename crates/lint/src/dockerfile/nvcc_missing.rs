@@ -2,10 +2,12 @@
 
 use super::architecture_list_missing::{local_projects, setup_of};
 use crate::compiles;
+use crate::programs;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::read::makefile::Makefile;
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -72,16 +74,28 @@ pub(crate) const RULE: Rule = Rule {
         ),
         with(
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cmake g++\nCOPY native \
-             /native\nRUN mkdir \
-             /native/build && cd /native/build && cmake .. && make\n",
+             /native\nRUN mkdir /native/build && cd /native/build && cmake .. && make\n",
             &[(
                 "native/CMakeLists.txt",
                 "cmake_minimum_required(VERSION 3.24)\nproject(sampler\n  LANGUAGES CXX CUDA)\nadd_library(s \
                  SHARED s.cu)\n",
             )],
         ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN bash \
+             tools/build.sh\n",
+            &[("tools/build.sh", "#!/bin/bash\nset -e\nmkdir -p out\nnvcc -O3 -shared -o out/k.so k.cu\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN ./build.sh\n",
+            &[(
+                "build.sh",
+                "#!/bin/bash\nif [ -n \"$GPU\" ]; then\n  nvcc -o k k.cu\nelse\n  g++ -o k \
+             k.cpp\nfi\n",
+            )],
+        ),
         with(
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nWORKDIR /k\nCOPY . .\nRUN make cpu\n",
             &[("Makefile", "all: gpu cpu\ngpu:\n\tnvcc -o gpu a.cu\ncpu:\n\tg++ -o cpu a.cpp\n")],
@@ -91,8 +105,7 @@ pub(crate) const RULE: Rule = Rule {
             &[(
                 "Makefile",
                 "all: core\nifneq ($(shell which nvcc),)\nall: gpu\nendif\ngpu:\n\tnvcc -o gpu \
-                 a.cu\ncore:\n\tg++ \
-                 -o core a.cpp\n",
+                 a.cu\ncore:\n\tg++ -o core a.cpp\n",
             )],
         ),
         with(
@@ -219,7 +232,7 @@ fn built_with_nvcc(run: &Run) -> Option<&str> {
     Some(word.text.split('=').next().unwrap_or_default())
 }
 
-/// The files that may tell what a call of make or CMake compiles, as paths in the image.
+/// The files that may tell what a call of make, CMake or a script compiles, as paths in the image.
 pub(crate) fn build_files(run: &Run) -> Vec<String> {
     let command = &run.command;
     let value = |names: &[&str]| {
@@ -258,7 +271,11 @@ pub(crate) fn build_files(run: &Run) -> Vec<String> {
             let folder = value(&["-S"]).or_else(plain).unwrap_or_else(|| ".".to_owned());
             vec![join(&folder, "CMakeLists.txt")]
         }
-        _ => Vec::new(),
+        program => {
+            let word = command.word(usize::from(programs::is_shell(program)));
+            let is_script = word.ends_with(".sh") && !word.contains('$');
+            if is_script { vec![word.to_owned()] } else { Vec::new() }
+        }
     }
 }
 
@@ -269,8 +286,12 @@ fn made_with_nvcc(file: &Dockerfile, run: &Run) -> Option<String> {
         let places = run.state.files.candidates(path);
         places.iter().find_map(|place| file.context.get(place)?.as_deref())
     })?;
-    if run.command.program() == "cmake" {
+    let program = run.command.program();
+    if program == "cmake" {
         return has_language_cuda(text).then(|| "its CMakeLists.txt has the language CUDA".to_owned());
+    }
+    if !matches!(program, "make" | "gmake") {
+        return called_in_script(file, text).map(|line| format!("it calls nvcc in line {line}"));
     }
     // A choice may leave it out.
     let chooses = |line: &str| {
@@ -306,6 +327,29 @@ fn made_with_nvcc(file: &Dockerfile, run: &Run) -> Option<String> {
         })
     };
     recipes.iter().flatten().any(calls).then(|| "its makefile calls nvcc".to_owned())
+}
+
+/// The line on which a script calls nvcc, whatever it finds, and without making it.
+fn called_in_script(file: &Dockerfile, text: &str) -> Option<usize> {
+    const OTHERWISE: &[&str] = &[
+        "apt",
+        "conda",
+        "PATH",
+        "which ",
+        "command \
+     -v",
+        "exit",
+        "dpkg",
+        "wget",
+        "curl",
+    ];
+    if OTHERWISE.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let in_function = in_functions(text);
+    let script = Script::read(file.catalog, text);
+    let calls = script.commands.iter().filter(|one| one.certain && one.program() == "nvcc");
+    calls.map(|one| one.line).find(|line| !in_function(*line))
 }
 
 /// Whether CMake looks for a compiler of CUDA whatever happens: `project(a LANGUAGES CXX CUDA)`.

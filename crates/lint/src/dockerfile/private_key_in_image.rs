@@ -26,8 +26,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile(
             "FROM ubuntu:24.04 AS base\nADD --chmod=600 ci/.git-credentials /home/u/\nFROM base\nRUN git \
-             clone \
-             https://git.example.org/a/b\n",
+             clone https://git.example.org/a/b\n",
         ),
         dockerfile("FROM ubuntu:24.04\nCOPY deploy/.aws/credentials /root/.aws/credentials\n"),
         with(
@@ -37,8 +36,16 @@ pub(crate) const RULE: Rule = Rule {
                 "[global]\nextra-index-url = https://reader:7eiZ2kqv@pypi.example.org/simple\n",
             )],
         ),
+        with(
+            "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "PORT=8000\nHF_TOKEN=hf_Zq3vTn8Kd1LpXw5RyB0mJc7Gh2Sf\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "PORT=8000\nHF_TOKEN=\nAPI_KEY=sk-your-key-here-replace-it\n")],
+        ),
         dockerfile(
             "FROM python:3.12-slim AS build\nCOPY .netrc /root/.netrc\nRUN pip wheel -w /w ours\nFROM \
              python:3.12-slim\nCOPY --from=build /w /w\n",
@@ -82,7 +89,7 @@ const CREDENTIALS: &[(&str, &str)] = &[
 ];
 
 /// Files that also hold other things: their text tells.
-const SETTINGS: &[&str] = &["pip.conf", ".npmrc"];
+const SETTINGS: &[&str] = &["pip.conf", ".npmrc", ".env"];
 
 /// Whether a path of the build context is one of those files, whose text tells more.
 pub(crate) fn may_hold_password(path: &str) -> bool {
@@ -107,7 +114,9 @@ fn credentials(
         Some((_, what)) => *what,
         None if may_hold_password(&path) && !from => {
             let text = file.context.get(&path)?.as_deref()?;
-            text.lines().any(has_password).then_some("a password")?
+            let of_variables = path.rsplit('/').next() == Some(".env");
+            let line = |line: &str| if of_variables { has_token(line) } else { has_password(line) };
+            text.lines().any(line).then_some(if of_variables { "a token" } else { "a password" })?
         }
         None => return None,
     };
@@ -140,6 +149,17 @@ fn has_password(line: &str) -> bool {
     let of_user = user.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);
     let of_npm = ["_authToken=", "_password="].iter().find_map(|key| Some(line.split_once(key)?.1));
     of_user.or(of_npm).is_some_and(|value| literal(value.trim().trim_matches('"')))
+}
+
+/// Whether a line of an env file sets a token, and none that somebody still fills in.
+fn has_token(line: &str) -> bool {
+    const STARTS: &[&str] = &["hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "nvapi-"];
+    let Some((name, value)) = line.trim().trim_start_matches("export ").split_once('=') else { return false };
+    let value = value.trim().trim_matches(['"', '\'']);
+    let plain =
+        value.len() >= 20 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let digits = value.bytes().any(|byte| byte.is_ascii_digit());
+    !name.starts_with('#') && plain && digits && STARTS.iter().any(|start| value.starts_with(start))
 }
 
 fn judge(file: &Dockerfile) -> Vec<Found> {

@@ -55,13 +55,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile(
             "FROM python:3.11-slim\nWORKDIR /app\nCOPY --chmod=644 . .\nCOPY --chmod=755 bin/ bin/\nRUN \
-             chmod -R \
-             a-x data\nENTRYPOINT [\"/app/bin/start.sh\"]\n",
+             chmod -R a-x data\nENTRYPOINT [\"/app/bin/start.sh\"]\n",
         ),
         dockerfile(
             "FROM python:3.11-slim\nCOPY --chmod=644 a.sh /app/a.sh\nRUN find /app -name '*.sh' -exec chmod \
-             755 {} \
-             +\nENTRYPOINT [\"/app/a.sh\"]\n",
+             755 {} +\nENTRYPOINT [\"/app/a.sh\"]\n",
         ),
         with(
             "FROM python:3.11-slim\nCOPY entrypoint.sh /entrypoint.sh\nENTRYPOINT [\"/entrypoint.sh\"]\n",
@@ -153,8 +151,7 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     let (line, how) = mode?;
     let message = format!(
         "{program} gets {how}, which nobody may execute, and nothing changes it later; the container does \
-         not \
-         start (`permission denied`)"
+         not start (`permission denied`)"
     );
     Some(Found::error(line, message, "Give it the mode 755"))
 }

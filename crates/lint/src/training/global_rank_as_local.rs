@@ -80,6 +80,12 @@ pub(crate) const RULE: Rule = Rule {
              ds.shard(num_shards=int(os.environ[\"SLURM_NTASKS\"]), \
              index=int(os.environ[\"SLURM_LOCALID\"]))\n",
         ),
+        named(
+            "train.py",
+            "import argparse\nfrom torch.utils.data import DistributedSampler\nparser = \
+             argparse.ArgumentParser()\nparser.add_argument(\"--local_rank\", type=int)\nargs = \
+             parser.parse_args()\nsampler = DistributedSampler(ds, rank=args.local_rank)\n",
+        ),
     ],
     silent: &[
         // Each node has data of its own.
@@ -234,7 +240,8 @@ fn local_part(program: &Program, call: &Call) -> Option<Found> {
     if call.conditional || call.arguments.iter().any(|one| one.name.as_deref() == Some("*")) {
         return None;
     }
-    let local = variable(program.origin(&rank.at, &call.function).text, LOCAL)?;
+    let from = program.origin(&rank.at, &call.function).text;
+    let local = variable(from, LOCAL).or_else(|| local_option(program, from))?;
     // Without a size, DistributedSampler takes that of the whole run.
     if let Some(size) = size {
         let from = program.origin(&size.at, &call.function);
@@ -243,11 +250,10 @@ fn local_part(program: &Program, call: &Call) -> Option<Found> {
             .is_some_and(|call| call.name == "torch.distributed.get_world_size" && call.arguments.is_empty());
         (whole || variable(from.text, SIZES).is_some()).then_some(())?;
     }
+    let through = if rank.text == local { String::new() } else { format!(" ({})", rank.text) };
     let message = format!(
-        "{last}(…) takes the part of the data by {local} ({}), which counts on each node from 0, among as \
-         many \
-         parts as all nodes have ranks: the nodes read the same parts, and nobody reads the others",
-        rank.text
+        "{last}(…) takes the part of the data by {local}{through}, which counts on each node from 0, among \
+         as many parts as all nodes have ranks: the nodes read the same parts, and nobody reads the others"
     );
     let found = Found::error(rank.line, message, "Use the global rank: `dist.get_rank()`");
     match Nodes::of(program) {
@@ -255,6 +261,13 @@ fn local_part(program: &Program, call: &Call) -> Option<Found> {
         Nodes::Unknown => Some(found.unless_certain(false)),
         Nodes::One => None,
     }
+}
+
+/// The option with the rank on the node, which launchers set: `args.local_rank`.
+fn local_option<'p>(program: &'p Program, text: &'p str) -> Option<&'p str> {
+    let changed = program.assignments.iter().any(|one| one.name == text);
+    let option = program.option(text).filter(|_| text.ends_with(".local_rank") && !changed);
+    option.map(|_| text)
 }
 
 /// A process group whose ranks are those on the node, with the size of the whole run.

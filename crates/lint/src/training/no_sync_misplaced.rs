@@ -64,12 +64,10 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "train.py",
             "from torch.nn.parallel import DistributedDataParallel as DDP\nN = 4\nmodel = DDP(net)\nfor \
-             step in \
-             range(100):\n    for m in range(N):\n        last = (m + 1) == N\n        if \
+             step in range(100):\n    for m in range(N):\n        last = (m + 1) == N\n        if \
              last:\n            with \
              model.no_sync():\n                model(next(data)).mean().backward()\n        \
-             else:\n            \
-             model(next(data)).mean().backward()\n    opt.step()\n    opt.zero_grad()\n",
+             else:\n            model(next(data)).mean().backward()\n    opt.step()\n    opt.zero_grad()\n",
         ),
     ],
     silent: &[

@@ -44,12 +44,10 @@ pub(crate) const RULE: Rule = Rule {
             "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
              DDP\nfrom torch.utils.data import DataLoader, DistributedSampler\ndef loader(ds):\n    return \
              DataLoader(ds, sampler=DistributedSampler(ds))\ndef score(m, batches):\n    return \
-             sum(m(x).sum() \
-             for x in batches).item()\ndist.init_process_group(\"nccl\")\ntr = loader(a)\nva = \
-             loader(b)\nmodel = DDP(net)\nworse = 0\nhigh = 0\nfor epoch in range(100):\n    for x in \
+             sum(m(x).sum() for x in batches).item()\ndist.init_process_group(\"nccl\")\ntr = loader(a)\nva \
+             = loader(b)\nmodel = DDP(net)\nworse = 0\nhigh = 0\nfor epoch in range(100):\n    for x in \
              tr:\n        model(x).mean().backward()\n    s = score(model.module, va)\n    if s <= \
-             high:\n        \
-             worse += 1\n    if worse == 3:\n        break\n",
+             high:\n        worse += 1\n    if worse == 3:\n        break\n",
         ),
     ],
     silent: &[
@@ -61,10 +59,8 @@ pub(crate) const RULE: Rule = Rule {
              DistributedSampler(ds) if split else None\n    return DataLoader(ds, sampler=s)\ndef score(m, \
              loader):\n    return sum(m(x).sum().item() for x in loader)\ndist.init_process_group(\"nccl\")\n\
              tr, va = make(a, True), make(b, False)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x \
-             in \
-             tr:\n        model(x).mean().backward()\n    s = score(model.module, va)\n    if s > \
-             0.9:\n        \
-             break\n",
+             in tr:\n        model(x).mean().backward()\n    s = score(model.module, va)\n    if s > \
+             0.9:\n        break\n",
         ),
         named(
             "train.py",
