@@ -265,10 +265,10 @@ fn expanded(text: &str, values: &BTreeMap<&str, &str>) -> String {
         while let Some(at) = rest.find('$') {
             next.push_str(&rest[..at]);
             let behind = &rest[at + 1..];
-            let inner = behind
-                .strip_prefix('(')
-                .and_then(|inner| inner.split_once(')'))
-                .or_else(|| behind.strip_prefix('{').and_then(|inner| inner.split_once('}')));
+            let close = if behind.starts_with('(') { b')' } else { b'}' };
+            let open = behind.starts_with(['(', '{']);
+            let end = behind.bytes().take(NAME_LIMIT_BYTES).position(|byte| byte == close);
+            let inner = end.filter(|_| open).map(|end| (&behind[1..end], &behind[end + 1..]));
             match inner.and_then(|(name, after)| Some((values.get(name)?, after))) {
                 Some((value, after)) if next.len() < VALUE_LIMIT_BYTES => {
                     next.push_str(value);
@@ -289,6 +289,9 @@ fn expanded(text: &str, values: &BTreeMap<&str, &str>) -> String {
     }
     whole
 }
+
+/// The longest name of a variable that is looked for.
+const NAME_LIMIT_BYTES: usize = 200;
 
 /// Longer texts are not made longer by values.
 const VALUE_LIMIT_BYTES: usize = 10_000;

@@ -108,7 +108,8 @@ fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
     const OWN: &[&str] = &["accelerat", "deepspeed", "accumulate(", "colossalai"];
     // `accumulator.backward(loss)` may keep the gradients elsewhere.
     let handed = call.arguments.first().is_some_and(|one| one.name.is_none());
-    if handed && !call.name.starts_with("fabric.") {
+    let steps_seldom = program.text.contains(".zero_grad(") && program.text.contains('%');
+    if !steps_seldom || handed && !call.name.starts_with("fabric.") {
         return None;
     }
     let body = program.loop_at(&call.at)?;

@@ -1,7 +1,9 @@
 //! The weights of a wrapped model, loaded into a plain one.
 
+use std::cell::OnceCell;
+
 use crate::file::Over;
-use crate::read::python::{Assignment, Call, Program, is_name, names, string};
+use crate::read::python::{Assignment, Call, Class, Program, is_name, names, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -283,10 +285,12 @@ fn class_of(program: &Program, text: &str, call: &Call) -> Option<String> {
 
 /// A wrapped model whose weights another program next to it loads into the plain model.
 fn elsewhere(program: &Program) -> Option<Found> {
-    wrapped(program).find_map(|one| loaded_elsewhere(program, &one))
+    let classes = Classes { program, all: OnceCell::new() };
+    wrapped(program).find_map(|one| loaded_elsewhere(&classes, &one))
 }
 
-fn loaded_elsewhere(program: &Program, wrapped: &Wrapped) -> Option<Found> {
+fn loaded_elsewhere(classes: &Classes, wrapped: &Wrapped) -> Option<Found> {
+    let program = classes.program;
     let (name, prefix, class) = (wrapped.variable.name.as_str(), wrapped.prefix, &wrapped.class);
     let state = format!("{name}.state_dict()");
     let save = program.calls.iter().find(|call| {
@@ -300,7 +304,7 @@ fn loaded_elsewhere(program: &Program, wrapped: &Wrapped) -> Option<Found> {
     let plain = ["module.state_dict()", "_orig_mod.state_dict()"];
     let only = !plain.iter().any(|text| program.text.contains(text));
     let (file, loaded) = program.others.iter().find_map(|other| {
-        Some((other.name.rsplit('/').next()?, load_of(program, other, class, path, only)?))
+        Some((other.name.rsplit('/').next()?, load_of(classes, other, class, path, only)?))
     })?;
     let inner = prefix.trim_end_matches('.');
     let how = if inner == "module" { "wrapped for data parallelism" } else { "compiled" };
@@ -340,25 +344,35 @@ struct Loaded {
     loose: Option<Report>,
 }
 
-/// Whether one of two classes inherits from the other, as the files around a program tell.
-fn is_related(program: &Program, other: &Over, classes: [&str; 2]) -> bool {
-    let texts = program.modules.iter().chain(&program.others).chain([other]).map(|one| &*one.text);
-    texts.chain([program.text.as_str()]).any(|text| {
-        let named = |class: &&str| text.contains(*class);
-        let both = text.contains("class ") && classes.iter().all(named);
-        both && Program::read(program.catalog, text).classes.iter().any(|class| {
-            let [one, two] = classes;
+/// The classes of a program and of those around it, each with what it inherits from; read when first asked
+/// for.
+struct Classes<'p> {
+    program: &'p Program,
+    all: OnceCell<Vec<Class>>,
+}
+
+impl Classes<'_> {
+    /// Whether one of two classes inherits from the other.
+    fn relate(&self, classes: [&str; 2]) -> bool {
+        let all = self.all.get_or_init(|| {
+            let around = self.program.modules.iter().chain(&self.program.others);
+            let texts = around.map(|one| &*one.text).filter(|text| text.contains("class "));
+            let read = texts.flat_map(|text| Program::read(self.program.catalog, text).classes);
+            read.chain(self.program.classes.iter().cloned()).collect()
+        });
+        let [one, two] = classes;
+        all.iter().any(|class| {
             let inherits = |child: &str, parent: &str| {
                 class.name == child && names(&class.bases).any(|base| base.rsplit('.').next() == Some(parent))
             };
             inherits(one, two) || inherits(two, one)
         })
-    })
+    }
 }
 
 /// Where another program loads the weights of a class that it does not wrap. `only`: every file of weights
 /// has the names of the wrapped model.
-fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>, only: bool) -> Option<Loaded> {
+fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, only: bool) -> Option<Loaded> {
     let handles = [
         "_orig_mod",
         "removeprefix",
@@ -377,12 +391,12 @@ fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>, onl
     if !may_load || handles.iter().any(|word| other.text.contains(word)) {
         return None;
     }
-    let read = Program::read(program.catalog, &other.text);
+    let read = Program::read(classes.program.catalog, &other.text);
     read.calls.iter().find_map(|load| {
         let plain = load.name.strip_suffix(".load_state_dict").filter(|name| is_name(name))?;
         let loose = loose(&read, load);
         let made = class_of(&read, plain, load)?;
-        if made != class && (loose.is_none() || !is_related(program, other, [&made, class])) {
+        if made != class && (loose.is_none() || !classes.relate([&made, class])) {
             return None;
         }
         let from = self::read(&read, load)?;
