@@ -50,8 +50,14 @@ fn looks(file: &Dockerfile) -> BTreeSet<String> {
     for (_, run) in file.runs().filter(|(_, run)| run.command.program() == "cmake") {
         looks.extend(run.state.files.candidates("CMakeLists.txt"));
     }
+    for (_, run) in file.runs() {
+        let paths = rules::nvcc_missing::build_files(run).into_iter();
+        looks.extend(paths.flat_map(|path| run.state.files.candidates(&path)));
+    }
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return looks };
     looks.extend(script_paths(file).iter().flat_map(|(_, path)| end.files.candidates(path)));
+    let settings = file.copies.iter().filter(|path| rules::private_key_in_image::may_hold_password(path));
+    looks.extend(settings.cloned());
     // What the copied programs use decides what the image needs.
     looks.extend(file.copies.iter().filter(|path| is_program(path)).cloned());
     for path in rules::copied_contents_misplaced::started_files(file) {
@@ -98,7 +104,7 @@ pub fn nearby(file: &File) -> BTreeSet<String> {
         found.extend(service.env_files().iter().map(|path| join("", path)));
         found.extend(compose_rules::shared_memory_small::scripts(&compose, service));
         found.extend(crate::mounted_settings::files(service));
-        if let (Some(read), Some(folder)) = (compose.built(service), service.build_context()) {
+        if let (Some(read), Some(folder)) = (compose.whole_dockerfile(service), service.build_context()) {
             found.extend(read.wants.iter().map(|path| join(&folder, path)));
         }
     }

@@ -109,6 +109,7 @@ pub const RULES: &[&Rule] = rules![
     command_not_json
     run_failure_ignored
     shared_library_missing
+    cuda_library_left_behind
     package_archive_gone
     package_gone_from_system
     user_id_taken
@@ -172,8 +173,10 @@ pub const RULES: &[&Rule] = rules![
     tgi_limits_contradict
     address_outside_subnet
     peer_unreachable
+    bridge_between_hosts
     node_rank_repeated
     output_mount_read_only
+    output_beside_mount
     home_of_root_mounted
     healthcheck_invalid
     finished_job_restarted
@@ -201,6 +204,7 @@ pub const RULES: &[&Rule] = rules![
     network_mtu_too_large
     external_network_unseen
     stack_key_rejected
+    generic_resource_unknown
     stack_key_ignored
     variable_not_read
     variable_renamed
@@ -426,6 +430,7 @@ pub const RULES: &[&Rule] = rules![
     mounted_script_not_executable
     volume_bound_to_one_node
     pod_output_mount_read_only
+    pod_output_beside_mount
     init_output_lost
     pod_home_of_root_mounted
     non_root_as_root

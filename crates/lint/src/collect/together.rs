@@ -29,12 +29,18 @@ const OF_CLUSTER: &[&str] = &[
 pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
     let Collected { files, skipped, .. } = collected;
     let cluster = of_cluster(files, skipped, roots);
-    let daemon = files.iter().find(|one| one.kind == Kind::DaemonJson).map(over_of);
+    let daemons: Vec<Over> = files.iter().filter(|one| one.kind == Kind::DaemonJson).map(over_of).collect();
     for file in files.iter_mut() {
-        let Some(daemon) = &daemon else { break };
+        let Some((daemon, others)) = daemons.split_first() else { break };
         // What engines do by default.
         if matches!(file.kind, Kind::Compose | Kind::Shell) {
             file.context.insert("daemon.json".to_owned(), Some(daemon.text.to_string()));
+        }
+        // What other machines of the swarm offer.
+        if file.kind == Kind::Compose && file.text.contains("generic_resources") {
+            let others = others.iter().take(OTHERS_LIMIT).enumerate();
+            let named = |(at, one): (usize, &Over)| (format!("{at}/daemon.json"), Some(one.text.to_string()));
+            file.context.extend(others.map(named));
         }
     }
     let kustomized: Vec<(usize, Vec<Over>)> = (0..files.len())

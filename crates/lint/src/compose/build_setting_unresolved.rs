@@ -60,7 +60,9 @@ pub(crate) fn dockerfile_of_project(service: &Service) -> Option<String> {
 }
 
 fn faults(file: &Compose, service: &Service) -> Vec<Found> {
-    let Some(image) = file.built(service) else { return elsewhere(file, service).into_iter().collect() };
+    let Some(image) = file.whole_dockerfile(service) else {
+        return elsewhere(file, service).into_iter().collect();
+    };
     let mut found: Vec<Found> = target(file, service, &image).into_iter().collect();
     found.extend(arguments(file, service, &image));
     found

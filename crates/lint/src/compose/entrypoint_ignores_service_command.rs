@@ -1,7 +1,7 @@
 //! A command for an image whose ENTRYPOINT does not take it.
 
 use crate::dockerfile::entrypoint_ignores_command::without_arguments;
-use crate::read::compose::{Compose, Service, below, words};
+use crate::read::compose::{Compose, Service, words};
 use crate::rule::{Example, Found, Judge, Rule, Severity};
 
 const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
@@ -48,8 +48,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let own = service.value.as_mapping().is_some_and(|map| map.contains_key("entrypoint"));
-    let target = below(&service.value, &["build", "target"]).is_some();
-    if own || target || service.extends_elsewhere || words(service.at(&["command"])).is_empty() {
+    if own || service.extends_elsewhere || words(service.at(&["command"])).is_empty() {
         return None;
     }
     let image = file.built(service)?;

@@ -1,8 +1,6 @@
 //! A mount over the virtual environment of the image.
 
-use crate::file::Context;
-use crate::read::compose::{Compose, Service, Source, below};
-use crate::read::dockerfile::Dockerfile;
+use crate::read::compose::{Compose, Service, Source};
 use crate::read::dockerfile::start::started;
 use crate::rule::{Example, Found, Judge, Rule, Severity};
 
@@ -54,11 +52,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
-    if below(&service.value, &["build", "target"]).is_some() {
-        return None;
-    }
-    let source = file.files.get(&service.dockerfile()?)?.as_deref()?;
-    let image = Dockerfile::read(file.catalog, source, &Context::new());
+    let image = file.built(service)?;
     let end = &image.stages.last()?.end;
     let path = end.variables.get("PATH").and_then(|value| value.text.clone()).unwrap_or_default();
     let command = match service.command() {

@@ -5,7 +5,7 @@ use serde_yaml::Value;
 use super::unhealthy_before_loaded::waits_for;
 use crate::dockerfile::program_missing::missing_in_check;
 use crate::file::Context;
-use crate::read::compose::{Compose, IsStack, Service, below, text};
+use crate::read::compose::{Compose, IsStack, Service, text};
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Example, Found, Judge, Rule, Severity, compose};
 use crate::servers::is_image;
@@ -128,7 +128,7 @@ fn quoted(word: &str) -> String {
 /// The image of a service as far as its Dockerfile or its name shows it.
 fn image(file: &Compose, service: &Service) -> Option<Dockerfile> {
     if service.at(&["build"]).is_some() {
-        return file.built(service).filter(|_| below(&service.value, &["build", "target"]).is_none());
+        return file.built(service);
     }
     let name = service.text("image").filter(|name| !name.contains('$'))?;
     let made_of = MADE_OF.iter().find(|(known, _)| is_image(&name, known) && !name.contains("rocm"));

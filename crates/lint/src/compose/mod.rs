@@ -1,6 +1,7 @@
 //! Rules for compose and stack files: one file a rule, named after the fault.
 
 pub(crate) mod address_outside_subnet;
+pub(crate) mod bridge_between_hosts;
 pub(crate) mod build_setting_unresolved;
 pub(crate) mod command_in_one_word;
 pub(crate) mod command_text_misread;
@@ -19,6 +20,7 @@ pub(crate) mod environment_entry_quoted;
 pub(crate) mod environment_hidden;
 pub(crate) mod external_network_unseen;
 pub(crate) mod finished_job_restarted;
+pub(crate) mod generic_resource_unknown;
 pub(crate) mod gpu_count_too_small;
 pub(crate) mod gpu_request_invalid;
 pub(crate) mod gpu_request_missing;
@@ -37,6 +39,7 @@ pub(crate) mod network_mtu_too_large;
 pub(crate) mod node_rank_repeated;
 pub(crate) mod notebook_without_password;
 pub(crate) mod number_loses_digits;
+pub(crate) mod output_beside_mount;
 pub(crate) mod output_mount_read_only;
 pub(crate) mod overlay_encrypted;
 pub(crate) mod peer_unreachable;

@@ -1,7 +1,7 @@
 //! A mount over the virtual environment of the image.
 
 use crate::programs;
-use crate::read::compose::{Compose, Service, Source, below, words};
+use crate::read::compose::{Compose, Service, Source, words};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
@@ -49,8 +49,27 @@ pub(crate) const RULE: Rule = Rule {
              [\"./src:/app\"]\n",
             &[("Dockerfile", UV)],
         ),
+        with(
+            "services:\n  dev:\n    build: {context: ., target: Base}\n    command: python train.py\n    \
+             volumes: [\".:/srv\"]\n",
+            &[(
+                "Dockerfile",
+                "FROM python:3.12 AS base\nWORKDIR /srv\nRUN python -m venv .venv\nENV \
+                 PATH=/srv/.venv/bin:$PATH\nFROM scratch AS wheels\nCOPY --from=base /srv /srv\n",
+            )],
+        ),
     ],
     silent: &[
+        // What is built has no environment.
+        with(
+            "services:\n  dev:\n    build: {context: ., target: base}\n    command: python train.py\n    \
+             volumes: [\".:/srv\"]\n",
+            &[(
+                "Dockerfile",
+                "FROM python:3.12 AS base\nWORKDIR /srv\nFROM base\nRUN python -m venv .venv\nENV \
+                 PATH=/srv/.venv/bin:$PATH\n",
+            )],
+        ),
         with(
             "services:\n  dev:\n    build: .\n    volumes:\n      - .:/app\n      - /app/.venv\n",
             &[("Dockerfile", UV)],
@@ -82,9 +101,6 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
-    if below(&service.value, &["build", "target"]).is_some() {
-        return None;
-    }
     let image = file.built(service)?;
     let end = &image.stages.last()?.end;
     let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();

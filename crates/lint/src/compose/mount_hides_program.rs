@@ -1,6 +1,6 @@
 //! A mount over the script that the container runs.
 
-use crate::read::compose::{Compose, Service, Source, below, words};
+use crate::read::compose::{Compose, Service, Source, words};
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
 use crate::rule::{Example, Found, Judge, MISSING, Rule, Severity};
@@ -56,9 +56,6 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
-    if below(&service.value, &["build", "target"]).is_some() {
-        return None;
-    }
     let image = file.built(service)?;
     let end = &image.stages.last()?.end;
     let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();

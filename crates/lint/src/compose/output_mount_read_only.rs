@@ -1,7 +1,7 @@
 //! A service that writes its results to a mount that it may only read.
 
 use crate::outputs::{Output, outputs};
-use crate::read::compose::{Compose, Service, below, words};
+use crate::read::compose::{Compose, Service, words};
 use crate::read::dockerfile::start::started;
 use crate::rule::{Found, Judge, Rule, Severity, compose, composes};
 
@@ -56,8 +56,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn faults(file: &Compose, service: &Service) -> Vec<Found> {
     let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
-    let target = below(&service.value, &["build", "target"]).is_some();
-    let built = file.built(service).filter(|_| own.is_empty() && !target);
+    let built = file.built(service).filter(|_| own.is_empty());
     let words = match &built {
         Some(image) => started(image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect(),
         None => own,

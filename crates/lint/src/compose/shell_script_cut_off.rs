@@ -1,6 +1,6 @@
 //! A shell that gets only the first word of a command as its script.
 
-use crate::read::compose::{Compose, Service, below, words};
+use crate::read::compose::{Compose, Service, words};
 use crate::read::dockerfile::start::entrypoint;
 use crate::rule::{Example, Found, Judge, Rule, Severity, compose};
 use crate::shell_words::cut_off;
@@ -67,8 +67,5 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
 
 /// The ENTRYPOINT of the image that a service is built from.
 fn of_image(file: &Compose, service: &Service) -> Option<Vec<String>> {
-    if below(&service.value, &["build", "target"]).is_some() {
-        return None;
-    }
     entrypoint(&file.built(service)?)?.json.clone()
 }

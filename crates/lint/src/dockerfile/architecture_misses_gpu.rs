@@ -11,8 +11,10 @@ use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::read::manifest::Manifest;
 use crate::read::sbatch::Batch;
 use crate::rule::{Found, Judge, Rule, Severity, with};
+use crate::torch::{self, Known};
 use catalog::Catalog;
 use catalog::gpus::Gpu;
+use catalog::torch::{Build, Release};
 use catalog::version;
 
 pub(crate) const RULE: Rule = Rule {
@@ -48,8 +50,29 @@ pub(crate) const RULE: Rule = Rule {
              arch=compute_90,code=sm_90 -o a a.cu\n",
             &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\napptainer exec --nv a.sif ./a\n")],
         ),
+        with(
+            "FROM python:3.11-slim\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nCOPY serve.py .\n",
+            &[(
+                "deployment.yaml",
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
+                 {matchLabels: {app: a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec:\n      \
+                 nodeSelector: {nvidia.com/gpu.product: NVIDIA-B200}\n      containers: [{name: a, image: \
+                 registry.example/ml/a:1}]\n",
+            )],
+        ),
     ],
     silent: &[
+        with(
+            "FROM python:3.11-slim\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:h200:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM python:3.11-slim\nRUN pip install torch --index-url \
+             https://download.pytorch.org/whl/cu124\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
+        ),
         with(
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV \
              TORCH_CUDA_ARCH_LIST=\"8.0;8.6+PTX\"\nCOPY csrc/ \
@@ -98,13 +121,16 @@ struct Compiled {
     line: usize,
     written: String,
     codes: Vec<Code>,
+    /// The release of torch whose wheel it is.
+    wheel: Option<&'static Release>,
 }
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     if file.near.is_empty() {
         return Vec::new();
     }
-    let compiled: Vec<Compiled> = file.stages.iter().flat_map(of_stage).collect();
+    let wheel = file.shipped().into_iter().find_map(of_wheel);
+    let compiled: Vec<Compiled> = file.stages.iter().flat_map(of_stage).chain(wheel).collect();
     let mut found = Vec::new();
     for one in &compiled {
         let wrong = file.near.iter().find_map(|near| {
@@ -121,7 +147,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
              the driver makes it: `no kernel image is available for execution on the device`",
             one.written, gpu.name, gpu.compute_capability
         );
-        let fix = format!("Add {} to the list", gpu.compute_capability);
+        let fix = match one.wheel {
+            None => format!("Add {} to the list", gpu.compute_capability),
+            Some(release) => match with_code(file.catalog, release, gpu) {
+                Some((other, build)) => format!("Install torch {other}, whose build {build} has code for it"),
+                None => format!("Install a torch that has code for {}", gpu.compute_capability),
+            },
+        };
         found.push(Found::warning(one.line, message, fix));
     }
     found.dedup_by(|one, other| one.line == other.line);
@@ -193,7 +225,7 @@ fn of_stage(stage: &Stage) -> Vec<Compiled> {
             let Some(codes) = torch_list(&value) else { continue };
             if stage.runs.iter().filter(|run| run.instruction > at).any(|run| builds(&run)) {
                 let line = line_of(one, &name);
-                found.push(Compiled { line, written: format!("{name}={value}"), codes });
+                found.push(Compiled { line, written: format!("{name}={value}"), codes, wheel: None });
             }
         }
     }
@@ -203,21 +235,66 @@ fn of_stage(stage: &Stage) -> Vec<Compiled> {
         if let Some((name, word)) = own.filter(|_| builds(&run))
             && let Some(codes) = torch_list(&word.text)
         {
-            found.push(Compiled { line: command.line, written: format!("{name}={}", word.text), codes });
+            let written = format!("{name}={}", word.text);
+            found.push(Compiled { line: command.line, written, codes, wheel: None });
         }
         let known = command.words.iter().filter(|word| word.known);
         let cmake = known.clone().find_map(|word| {
             let list = word.text.strip_prefix("-DCMAKE_CUDA_ARCHITECTURES=")?;
             Some((word.line, word.text.clone(), cmake_list(list)?))
         });
-        found.extend(cmake.map(|(line, written, codes)| Compiled { line, written, codes }));
+        found.extend(cmake.map(|(line, written, codes)| Compiled { line, written, codes, wheel: None }));
         if command.program() == "nvcc" {
             let codes: Vec<Code> = known.flat_map(|word| nvcc_code(&word.text)).collect();
             let written = "nvcc -gencode".to_owned();
-            found.extend((!codes.is_empty()).then_some(Compiled { line: command.line, written, codes }));
+            let line = command.line;
+            found.extend((!codes.is_empty()).then_some(Compiled { line, written, codes, wheel: None }));
         }
     }
     found
+}
+
+/// The code of the torch that a stage installs last, where its wheel is known.
+fn of_wheel(stage: &Stage) -> Option<Compiled> {
+    let installs = stage.runs.iter().rev().filter_map(|run| Some((run, run.install.as_ref()?)));
+    let (run, install) = installs.into_iter().find(|(_, install)| {
+        install.requirement("torch").is_some() || install.more && install.requirements.is_empty()
+    })?;
+    let one = install.requirement("torch").filter(|_| install.certain && !install.elsewhere())?;
+    let Known::Release(release) = torch::known(run.state.catalog, one) else { return None };
+    let name = torch::build(run, install, release)?;
+    let build = release.builds.iter().find(|one| one.build == name)?;
+    let codes = codes(build)?;
+    let written = format!("torch {} ({name})", release.version);
+    // In a list of packages the line is another file's.
+    let line = if one.file.is_some() { install.line } else { one.line };
+    Some(Compiled { line, written, codes, wheel: Some(release) })
+}
+
+/// What a wheel has code for, where both kinds are known.
+fn codes(build: &Build) -> Option<Vec<Code>> {
+    let code = |text: &String, ptx: bool| {
+        let exact = text.ends_with('a');
+        let capability = version::minor(text.trim_end_matches('a'))?;
+        Some(Code { capability, real: !ptx, ptx, exact })
+    };
+    let real = build.architectures.as_ref()?.iter().map(|text| code(text, false));
+    let ptx = build.ptx.as_ref()?.iter().map(|text| code(text, true));
+    real.chain(ptx).collect()
+}
+
+/// A release of torch with code for a GPU: the next one after another, or else the last one.
+fn with_code(catalog: &'static Catalog, than: &Release, gpu: &Gpu) -> Option<(&'static str, &'static str)> {
+    let wanted = capability(gpu)?;
+    let all = catalog.torch().all().iter();
+    let has = |build: &&Build| codes(build).is_some_and(|all| all.iter().any(|code| runs(code, wanted)));
+    let fitting: Vec<(usize, &'static Release, &'static Build)> = all
+        .enumerate()
+        .filter_map(|(at, release)| Some((at, release, release.builds.iter().find(has)?)))
+        .collect();
+    let at = catalog.torch().all().iter().position(|one| one.version == than.version)?;
+    let next = fitting.iter().find(|(place, ..)| *place >= at).or(fitting.last());
+    next.map(|(_, release, build)| (release.version.as_str(), build.build.as_str()))
 }
 
 /// The line of a variable in an instruction that sets several.
@@ -288,7 +365,8 @@ fn joined(digits: &str) -> Option<(u32, u32)> {
     Some((digits.get(..at)?.parse().ok()?, digits.get(at..)?.parse().ok()?))
 }
 
-/// Whether a text lists architectures, so that it matters on which GPUs the image runs.
+/// Whether a text lists architectures or may install torch, so that it matters on which GPUs the image runs.
 pub(crate) fn lists_architectures(text: &str) -> bool {
-    ["CUDA_ARCH_LIST", "CUDA_ARCHITECTURES", "gencode", "-arch=sm_"].iter().any(|mark| text.contains(mark))
+    let marks = ["CUDA_ARCH_LIST", "CUDA_ARCHITECTURES", "gencode", "-arch=sm_", "torch", "requirements"];
+    marks.iter().any(|mark| text.contains(mark))
 }

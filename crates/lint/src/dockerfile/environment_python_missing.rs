@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use crate::base::Base;
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::stage::unquoted;
-use crate::read::dockerfile::{Dockerfile, From, Stage};
+use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::uv_environments::{UvEnvironment, environments};
 
@@ -48,14 +48,39 @@ pub(crate) const RULE: Rule = Rule {
              /srv\n\
              RUN uv sync --locked\nFROM debian:12\nCOPY --from=build /srv /srv\n",
         ),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN apt-get update && apt-get install -y \
+             python3-venv\nRUN python3 -m venv /srv/env && /srv/env/bin/pip install torch==2.4.0\nFROM \
+             python:3.12-slim-bookworm\nCOPY --from=build /srv/env /srv/env\n",
+        ),
+        dockerfile(
+            "FROM debian:12 AS build\nRUN apt-get update && apt-get install -y python3 virtualenv && \
+             virtualenv /venv\nFROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3\nCOPY \
+             --from=build /venv \
+             /venv\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04 AS build\nRUN apt-get update && apt-get install -y python3-venv\nRUN python3 \
+             -m venv /opt/app\nFROM ubuntu:24.04\nCOPY --from=build /opt/app /opt/app\n",
+        ),
     ],
     silent: &[
+        // The Python of the same series, in /usr/local and in /usr.
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nRUN apt-get update && apt-get install -y python3-venv && python3 \
+             -m venv /venv\nFROM ubuntu:24.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install \
+             -y python3.10\nCOPY --from=build /venv /venv\n",
+        ),
+        dockerfile(
+            "FROM debian:12 AS build\nRUN apt-get update && apt-get install -y python3-venv && python3 -m \
+             venv /venv\nFROM python:3.11-slim-bookworm\nRUN apt-get update && apt-get install -y gdb\nCOPY \
+             --from=build /venv /venv\n",
+        ),
         dockerfile(
             "FROM ubuntu:22.04 AS build\nENV UV_PYTHON_INSTALL_DIR=/opt/python \
              UV_PROJECT_ENVIRONMENT=/opt/venv\nRUN uv python install 3.12\nRUN uv sync --frozen\nFROM \
              nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /opt/python /opt/python\nCOPY \
-             --from=build \
-             /opt/venv /opt/venv\n",
+             --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile(
             "FROM python:3.12-slim AS build\nENV UV_PYTHON_DOWNLOADS=0\nWORKDIR /app\nRUN uv sync --locked\n\
@@ -137,7 +162,7 @@ fn fault(made: &Stage, stage: &Stage, source: &str, target: &str) -> Option<Stri
             "the virtual environment {path} is copied to {place}; its programs still name {path}/bin/python"
         ));
     }
-    without_python(made, stage, &path)
+    without_python(made, stage, &path).or_else(|| without_system_python(made, stage, &path))
 }
 
 /// Whether a path is a folder, or in it.
@@ -197,6 +222,61 @@ fn copies_only(stages: &[&Stage]) -> bool {
     !runs.any(|one| one.flags.iter().any(|flag| flag.contains("from=")))
 }
 
+/// The image that a stage begins with, where it is one whose Python is known: none, or that in /usr/local.
+fn plain_base(stage: &Stage) -> Option<&str> {
+    let From::Image(image) = &stage.from else { return None };
+    let base = Base::of(&image.text).filter(|_| image.known)?;
+    (base.lacks_python() || base == Base::Python).then_some(image.text.as_str())
+}
+
+/// Whether something is copied from another stage or image to where the system has its programs.
+fn gets_programs(stage: &Stage) -> bool {
+    stage.instructions.iter().filter(|one| one.flag("from").is_some()).any(|one| {
+        let target = one.text.text.split_whitespace().next_back();
+        target.is_some_and(|target| target.starts_with("/usr") || target == "/")
+    })
+}
+
+/// Whether the Python of the distribution, /usr/bin/python3, is another one in the stage of the copy, or
+/// missing.
+fn without_system_python(made: &Stage, stage: &Stage, path: &str) -> Option<String> {
+    let base = plain_base(stage)?;
+    let system = stage.end.system?;
+    let (_, interpreter) = made.end.pythons.environments.iter().find(|(known, _)| known == path)?;
+    let series = interpreter.series.as_deref()?;
+    let made_by = made.runs.iter().find(|run| {
+        run.command.words.iter().any(|word| word.text.contains("venv"))
+            && run.command.words.iter().any(|word| word.text.trim_end_matches('/') == path)
+    })?;
+    let text = made_by.command.text();
+    let options = ["--python", " -p", "--copies", "--relocatable"].iter().any(|word| text.contains(word));
+    let program = made_by.command.word(0);
+    let by_system = match program {
+        "virtualenv" => made_by.state.pythons.default.kind == Kind::System,
+        _ => made_by.state.pythons.of_python(program).is_some_and(|one| one.kind == Kind::System),
+    };
+    // What another Python of the same series may bring.
+    let named = format!("python{series}");
+    let brings = stage.runs.iter().any(|run| run.command.text().contains(&named));
+    if !by_system || options || brings || gets_programs(stage) || stage.end.opaque || stage.end.deadsnakes {
+        return None;
+    }
+    let own = system.python.as_deref()?;
+    let made_with = format!("{path} was made with the distribution's Python {series}, /usr/bin/python3");
+    if own != series {
+        let there = format!("the one of {} is {own}", system.name);
+        return Some(format!(
+            "{made_with}; {there}: in {base} its python is a broken link, or does not look in lib/{named}"
+        ));
+    }
+    // Packages may bring the system's Python along.
+    let installs = stage.runs.iter().any(|run| !apt::packages(run.state.catalog, &run.command).is_empty());
+    let named = stage.runs.iter().any(|run| run.command.text().contains("python"));
+    let absent = Base::of(base).is_some_and(Base::lacks_python);
+    (absent && !installs && !named)
+        .then(|| format!("{made_with}, and {base} has none; its python is a broken link"))
+}
+
 /// Whether the Python of an official image, /usr/local/bin/python3.11, is not in the stage of the copy.
 fn without_python(made: &Stage, stage: &Stage, path: &str) -> Option<String> {
     let image = made.end.image.filter(|image| image.repository == "python")?;
@@ -205,15 +285,6 @@ fn without_python(made: &Stage, stage: &Stage, path: &str) -> Option<String> {
     let own =
         made_by.state.pythons.default.kind == Kind::Image && !made_by.command.text().contains("--python");
     let uv = made_by.command.program() == "uv";
-    let local = stage.instructions.iter().any(|one| {
-        one.flag("from").is_some()
-            && one
-                .text
-                .text
-                .split_whitespace()
-                .next_back()
-                .is_some_and(|target| target.starts_with("/usr") || target == "/")
-    });
     let base = match &stage.from {
         From::Image(image) if image.known => image.text.as_str(),
         _ => return None,
@@ -224,7 +295,7 @@ fn without_python(made: &Stage, stage: &Stage, path: &str) -> Option<String> {
         .filter(|image| image.repository == "python")
         .and_then(|image| image.python.as_deref());
     let plain = here.is_some() || Base::of(base).is_some_and(Base::lacks_python);
-    if !own || uv || local || !plain || stage.end.opaque || here == Some(series) {
+    if !own || uv || gets_programs(stage) || !plain || stage.end.opaque || here == Some(series) {
         return None;
     }
     Some(format!(

@@ -32,6 +32,7 @@ pub(crate) mod copy_source_invalid;
 pub(crate) mod cpu_torch_in_gpu_image;
 pub(crate) mod cuda_differs_from_torch;
 pub(crate) mod cuda_home_missing;
+pub(crate) mod cuda_library_left_behind;
 pub(crate) mod cuda_package_mismatch;
 pub(crate) mod cudnn_of_other_release;
 pub(crate) mod deepspeed_import_fails;

@@ -2,8 +2,12 @@
 
 use super::architecture_list_missing::{local_projects, setup_of};
 use crate::compiles;
+use crate::programs;
+use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::read::makefile::Makefile;
+use crate::read::script::{Script, in_functions};
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -59,8 +63,59 @@ pub(crate) const RULE: Rule = Rule {
                  setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
             )],
         ),
+        with(
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y g++ make\n\
+             WORKDIR /k\nCOPY Makefile a.cu b.cu ./\nRUN make -j8 libkernels.so\n",
+            &[(
+                "Makefile",
+                "NVCC ?= nvcc\nSRC := a.cu b.cu\nlibkernels.so: $(SRC:.cu=.o)\n\t$(NVCC) -shared -o $@ \
+                 $^\ntest:\n\t./run.sh\n",
+            )],
+        ),
+        with(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cmake g++\nCOPY native \
+             /native\nRUN mkdir /native/build && cd /native/build && cmake .. && make\n",
+            &[(
+                "native/CMakeLists.txt",
+                "cmake_minimum_required(VERSION 3.24)\nproject(sampler\n  LANGUAGES CXX CUDA)\nadd_library(s \
+                 SHARED s.cu)\n",
+            )],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN bash \
+             tools/build.sh\n",
+            &[("tools/build.sh", "#!/bin/bash\nset -e\nmkdir -p out\nnvcc -O3 -shared -o out/k.so k.cu\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN ./build.sh\n",
+            &[(
+                "build.sh",
+                "#!/bin/bash\nif [ -n \"$GPU\" ]; then\n  nvcc -o k k.cu\nelse\n  g++ -o k \
+             k.cpp\nfi\n",
+            )],
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nWORKDIR /k\nCOPY . .\nRUN make cpu\n",
+            &[("Makefile", "all: gpu cpu\ngpu:\n\tnvcc -o gpu a.cu\ncpu:\n\tg++ -o cpu a.cpp\n")],
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nWORKDIR /k\nCOPY . .\nRUN make\n",
+            &[(
+                "Makefile",
+                "all: core\nifneq ($(shell which nvcc),)\nall: gpu\nendif\ngpu:\n\tnvcc -o gpu \
+                 a.cu\ncore:\n\tg++ -o core a.cpp\n",
+            )],
+        ),
+        with(
+            "FROM ubuntu:22.04\nCOPY . /s\nRUN cmake -S /s -B /b\n",
+            &[(
+                "CMakeLists.txt",
+                "project(s LANGUAGES CXX)\noption(GPU \"with CUDA\" OFF)\nif(GPU)\n  \
+                 enable_language(CUDA)\nendif()\n",
+            )],
+        ),
         with(
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nWORKDIR /ext\nCOPY . .\nENV \
              TORCH_CUDA_ARCH_LIST=9.0\nRUN python setup.py bdist_wheel\n",
@@ -133,6 +188,12 @@ fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> 
         let found = Found::error(run.command.line, message, fix).about(image);
         return Some(found.unless_certain(run.command.certain));
     }
+    if let Some(what) = made_with_nvcc(file, run) {
+        let message =
+            format!("`{}` compiles CUDA code ({what}), but {image} has no nvcc", run.command.program());
+        let found = Found::error(run.command.line, message, fix).about(image);
+        return Some(found.unless_certain(run.command.certain));
+    }
     if let Some(certain) = compiles_extension(file, run) {
         let message = format!("setup.py compiles CUDA code (CUDAExtension), but {image} has no nvcc");
         let line = run.install.as_ref().map_or(run.command.line, |install| install.line);
@@ -169,6 +230,154 @@ fn built_with_nvcc(run: &Run) -> Option<&str> {
     };
     let word = run.command.words.iter().filter(|word| word.known).find(|word| compiles(&word.text))?;
     Some(word.text.split('=').next().unwrap_or_default())
+}
+
+/// The files that may tell what a call of make, CMake or a script compiles, as paths in the image.
+pub(crate) fn build_files(run: &Run) -> Vec<String> {
+    let command = &run.command;
+    let value = |names: &[&str]| {
+        let words = command.words.iter().enumerate();
+        words.filter(|(_, word)| word.known).find_map(|(at, word)| {
+            let next = || command.words.get(at + 1).filter(|next| next.known).map(|next| next.text.clone());
+            names.iter().find_map(|name| match word.text.strip_prefix(name)? {
+                "" => next(),
+                rest => Some(rest.trim_start_matches('=').to_owned()),
+            })
+        })
+    };
+    match command.program() {
+        "make" | "gmake" => {
+            let folder = value(&["--directory", "-C"]).unwrap_or_default();
+            match value(&["--file", "--makefile", "-f"]) {
+                Some(file) => vec![join(&folder, &file)],
+                None => ["GNUmakefile", "makefile", "Makefile"].map(|name| join(&folder, name)).to_vec(),
+            }
+        }
+        "cmake" if !["--build", "--install", "-E", "-P"].iter().any(|word| command.has(word)) => {
+            let plain = || {
+                let mut words = command.words.iter().skip(1).peekable();
+                let mut folder = None;
+                while let Some(word) = words.next() {
+                    match word.text.as_str() {
+                        "-B" | "-G" | "-D" | "-A" | "-T" | "-C" => {
+                            words.next();
+                        }
+                        text if text.starts_with('-') => {}
+                        text => folder = Some(text.to_owned()).filter(|_| word.known),
+                    }
+                }
+                folder
+            };
+            let folder = value(&["-S"]).or_else(plain).unwrap_or_else(|| ".".to_owned());
+            vec![join(&folder, "CMakeLists.txt")]
+        }
+        program => {
+            let word = command.word(usize::from(programs::is_shell(program)));
+            let is_script = word.ends_with(".sh") && !word.contains('$');
+            if is_script { vec![word.to_owned()] } else { Vec::new() }
+        }
+    }
+}
+
+/// What in the build files of the context calls nvcc, where make or CMake certainly comes to it.
+fn made_with_nvcc(file: &Dockerfile, run: &Run) -> Option<String> {
+    let paths = build_files(run);
+    let text = paths.iter().find_map(|path| {
+        let places = run.state.files.candidates(path);
+        places.iter().find_map(|place| file.context.get(place)?.as_deref())
+    })?;
+    let program = run.command.program();
+    if program == "cmake" {
+        return has_language_cuda(text).then(|| "its CMakeLists.txt has the language CUDA".to_owned());
+    }
+    if !matches!(program, "make" | "gmake") {
+        return called_in_script(file, text).map(|line| format!("it calls nvcc in line {line}"));
+    }
+    // A choice may leave it out.
+    let chooses = |line: &str| {
+        let start = line.trim_start();
+        ["ifeq", "ifneq", "ifdef", "ifndef"].iter().any(|word| start.starts_with(word))
+            || ["which nvcc", "command -v", "wildcard"].iter().any(|word| line.contains(word))
+    };
+    let (mut goals, mut given) = (Vec::new(), Vec::new());
+    let mut words = run.command.words.iter().skip(1).peekable();
+    while let Some(word) = words.next() {
+        match word.text.as_str() {
+            "-C" | "-f" | "--directory" | "--file" | "--makefile" | "-j" | "--jobs" | "-l" => {
+                let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+                let counts = matches!(word.text.as_str(), "-j" | "--jobs" | "-l");
+                words.next_if(|next| !counts || !next.known || number(&next.text));
+            }
+            text if text.starts_with('-') => {}
+            _ if !word.known => return None,
+            text => match text.split_once('=') {
+                Some((name, value)) => given.push((name.trim_end_matches(':').to_owned(), value.to_owned())),
+                None => goals.push(text),
+            },
+        }
+    }
+    if text.lines().any(chooses) || run.command.has("-n") {
+        return None;
+    }
+    let recipes = Makefile::read(text).recipes_of(&goals, &given);
+    let calls = |line: &String| {
+        line.split("&&").flat_map(|part| part.split(';')).any(|part| {
+            let first = part.trim_start_matches([' ', '\t', '@', '+']).split_whitespace().next();
+            first.is_some_and(|first| first.rsplit('/').next() == Some("nvcc"))
+        })
+    };
+    recipes.iter().flatten().any(calls).then(|| "its makefile calls nvcc".to_owned())
+}
+
+/// The line on which a script calls nvcc, whatever it finds, and without making it.
+fn called_in_script(file: &Dockerfile, text: &str) -> Option<usize> {
+    const OTHERWISE: &[&str] = &[
+        "apt",
+        "conda",
+        "PATH",
+        "which ",
+        "command \
+     -v",
+        "exit",
+        "dpkg",
+        "wget",
+        "curl",
+    ];
+    if OTHERWISE.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let in_function = in_functions(text);
+    let script = Script::read(file.catalog, text);
+    let calls = script.commands.iter().filter(|one| one.certain && one.program() == "nvcc");
+    calls.map(|one| one.line).find(|line| !in_function(*line))
+}
+
+/// Whether CMake looks for a compiler of CUDA whatever happens: `project(a LANGUAGES CXX CUDA)`.
+fn has_language_cuda(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    while let Some(line) = lines.next() {
+        let (name, rest) = line.split_once('(').unwrap_or((line, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "if" | "function" | "macro" | "foreach" => depth += 1,
+            "endif" | "endfunction" | "endmacro" | "endforeach" => depth = depth.saturating_sub(1),
+            "return" => return false,
+            "project" | "enable_language" if depth == 0 => {
+                let mut arguments = rest.to_owned();
+                while !arguments.contains(')') {
+                    let Some(next) = lines.next() else { break };
+                    arguments.push(' ');
+                    arguments.push_str(next);
+                }
+                let inside = arguments.split(')').next().unwrap_or_default();
+                if inside.split_whitespace().any(|word| word == "CUDA") {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether a project that a command builds has an extension in CUDA, and whether always.

@@ -1,12 +1,15 @@
 //! A private key in a layer.
 
-use crate::read::dockerfile::Dockerfile;
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::read::dockerfile::copied::join;
+use crate::read::dockerfile::instructions::Instruction;
+use crate::read::dockerfile::{Dockerfile, Stage};
+use crate::read::dockerignore::Ignored;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "private-key-in-image",
     severity: Severity::Error,
-    summary: "no private key is copied into or generated in a layer",
+    summary: "no private key and no file of credentials gets into a layer",
     explain: include_str!("private_key_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -17,8 +20,47 @@ pub(crate) const RULE: Rule = Rule {
              /root/.ssh/id_rsa.pub >> /root/.ssh/authorized_keys\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN <<EOF\necho '-----BEGIN OPENSSH PRIVATE KEY-----' > /k\nEOF\n"),
+        dockerfile(
+            "FROM python:3.12-slim\nCOPY .netrc /root/.netrc\nRUN pip install --extra-index-url \
+             https://pypi.example.org/simple ours\nRUN rm -f /root/.netrc\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04 AS base\nADD --chmod=600 ci/.git-credentials /home/u/\nFROM base\nRUN git \
+             clone https://git.example.org/a/b\n",
+        ),
+        dockerfile("FROM ubuntu:24.04\nCOPY deploy/.aws/credentials /root/.aws/credentials\n"),
+        with(
+            "FROM python:3.12-slim\nCOPY ci/pip.conf /etc/pip.conf\nRUN pip install ours\n",
+            &[(
+                "ci/pip.conf",
+                "[global]\nextra-index-url = https://reader:7eiZ2kqv@pypi.example.org/simple\n",
+            )],
+        ),
+        with(
+            "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "PORT=8000\nHF_TOKEN=hf_Zq3vTn8Kd1LpXw5RyB0mJc7Gh2Sf\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "PORT=8000\nHF_TOKEN=\nAPI_KEY=sk-your-key-here-replace-it\n")],
+        ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nCOPY .netrc /root/.netrc\nRUN pip wheel -w /w ours\nFROM \
+             python:3.12-slim\nCOPY --from=build /w /w\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN --mount=type=secret,id=netrc,target=/root/.netrc pip install ours\n\
+             COPY .netrc.example /usr/share/doc/\n",
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY pip.conf /etc/pip.conf\nCOPY .npmrc ./\n",
+            &[
+                ("pip.conf", "[global]\nindex-url = https://${USER}:${PASSWORD}@pypi.example.org/simple\n"),
+                (".npmrc", "//npm.example.org/:_authToken=${NPM_TOKEN}\n"),
+            ],
+        ),
         dockerfile(
             "FROM ubuntu:22.04\nCOPY id_rsa.pub /root/.ssh/authorized_keys\n\
              RUN --mount=type=ssh git clone git@h:x\n",
@@ -36,10 +78,95 @@ pub(crate) const RULE: Rule = Rule {
 
 const KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"];
 
+/// Files with nothing but credentials, and who reads them.
+const CREDENTIALS: &[(&str, &str)] = &[
+    (".netrc", "passwords of hosts"),
+    ("_netrc", "passwords of hosts"),
+    (".git-credentials", "passwords of git"),
+    (".pypirc", "passwords of package indexes"),
+    (".aws/credentials", "keys of AWS"),
+    (".huggingface/token", "a token of Hugging Face"),
+];
+
+/// Files that also hold other things: their text tells.
+const SETTINGS: &[&str] = &["pip.conf", ".npmrc", ".env"];
+
+/// Whether a path of the build context is one of those files, whose text tells more.
+pub(crate) fn may_hold_password(path: &str) -> bool {
+    SETTINGS.contains(&path.rsplit('/').next().unwrap_or_default())
+}
+
+/// A file of credentials that an instruction copies.
+fn credentials(
+    file: &Dockerfile,
+    stage: &Stage,
+    (index, copy): (usize, &Instruction),
+    source: &str,
+) -> Option<Found> {
+    let path = join("", source.trim_start_matches('/'));
+    let from = copy.flag("from").is_some();
+    let ignored = || {
+        let text = file.context.get(".dockerignore")?.as_deref()?;
+        Ignored::read(text).by(&path).map(|_| ())
+    };
+    let is = |name: &&(&str, &str)| path == name.0 || path.ends_with(&format!("/{}", name.0));
+    let what = match CREDENTIALS.iter().find(is) {
+        Some((_, what)) => *what,
+        None if may_hold_password(&path) && !from => {
+            let text = file.context.get(&path)?.as_deref()?;
+            let of_variables = path.rsplit('/').next() == Some(".env");
+            let line = |line: &str| if of_variables { has_token(line) } else { has_password(line) };
+            text.lines().any(line).then_some(if of_variables { "a token" } else { "a password" })?
+        }
+        None => return None,
+    };
+    if path.contains(['*', '?', '$']) || !from && ignored().is_some() {
+        return None;
+    }
+    let base = path.rsplit('/').next().unwrap_or_default();
+    let removal = stage.runs.iter().find(|run| {
+        let words = &run.command.words;
+        let names_it = words.iter().any(|word| word.text.rsplit('/').next() == Some(base));
+        run.instruction > index && run.command.program() == "rm" && names_it
+    });
+    let stays = match removal {
+        Some(run) => format!("; the `rm` in line {} does not remove it from this layer", run.command.line),
+        None => String::new(),
+    };
+    let message = format!("{source} holds {what}; everyone who can pull the image can read it{stays}");
+    let fix = "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`";
+    Some(Found::error(copy.line, message, fix))
+}
+
+/// Whether a line of settings holds a password, and not the name of a variable.
+fn has_password(line: &str) -> bool {
+    let line = line.trim();
+    if line.starts_with(['#', ';']) {
+        return false;
+    }
+    let literal = |value: &str| !value.is_empty() && !value.contains(['$', '<', '{', '%']);
+    let user = line.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
+    let of_user = user.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);
+    let of_npm = ["_authToken=", "_password="].iter().find_map(|key| Some(line.split_once(key)?.1));
+    of_user.or(of_npm).is_some_and(|value| literal(value.trim().trim_matches('"')))
+}
+
+/// Whether a line of an env file sets a token, and none that somebody still fills in.
+fn has_token(line: &str) -> bool {
+    const STARTS: &[&str] = &["hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "nvapi-"];
+    let Some((name, value)) = line.trim().trim_start_matches("export ").split_once('=') else { return false };
+    let value = value.trim().trim_matches(['"', '\'']);
+    let plain =
+        value.len() >= 20 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let digits = value.bytes().any(|byte| byte.is_ascii_digit());
+    !name.starts_with('#') && plain && digits && STARTS.iter().any(|start| value.starts_with(start))
+}
+
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in file.shipped() {
-        for copy in stage.instructions.iter().filter(|one| matches!(one.keyword.as_str(), "COPY" | "ADD")) {
+        let copies = stage.instructions.iter().enumerate();
+        for (index, copy) in copies.filter(|(_, one)| matches!(one.keyword.as_str(), "COPY" | "ADD")) {
             let words: Vec<&str> = match &copy.json {
                 Some(words) => words.iter().map(String::as_str).collect(),
                 None => copy.text.text.split_whitespace().collect(),
@@ -60,6 +187,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 let message = format!("{source} is copied into the image with every private key in it");
                 found.push(Found::warning(copy.line, message, "Copy only public keys"));
             }
+            let credentials = |source: &&str| credentials(file, stage, (index, copy), source);
+            found.extend(sources.iter().find_map(credentials));
         }
         for instruction in &stage.instructions {
             let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);

@@ -5,13 +5,14 @@ use pep440_rs::{Version, VersionSpecifiers};
 use super::packages_do_not_resolve::{required, row};
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::torch::{self, Known};
 use catalog::Catalog;
+use catalog::torch::Release;
 
 pub(crate) const RULE: Rule = Rule {
     id: "torch-replaced",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "torch is installed once, and nothing later replaces it",
     explain: include_str!("torch_replaced.md"),
     judge: Judge::Dockerfile(judge),
@@ -25,6 +26,10 @@ pub(crate) const RULE: Rule = Rule {
              xformers==0.0.27.post2\n",
         ),
         dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1\nRUN pip install vllm==0.6.3\n"),
+        with(
+            "FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN pip install torch==2.4.0\nCOPY fp8.py /work/\n",
+            &[("fp8.py", "import torch\nimport transformer_engine.pytorch as te\nlayer = te.Linear(8, 8)\n")],
+        ),
     ],
     silent: &[
         dockerfile(
@@ -43,10 +48,54 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    file.stages.iter().filter_map(stage).collect()
+    file.stages.iter().filter_map(|one| stage(file, one)).collect()
 }
 
-fn stage(stage: &Stage) -> Option<Found> {
+/// Modules of NVIDIA's image that are compiled against its torch, and the packages that bring others.
+const COMPILED: &[(&str, &str)] =
+    &[("transformer_engine", "transformer-engine"), ("apex", "apex"), ("flash_attn", "flash-attn")];
+
+/// What no longer loads where a torch of PyPI replaces NVIDIA's own, and whether a copied program needs it.
+fn broken_of_nvidia(
+    file: &Dockerfile,
+    stage: &Stage,
+    (run, install): (&Run, &Install),
+    wanted: &Release,
+) -> Option<(String, bool)> {
+    let image = run.state.image.filter(|image| image.repository == "nvcr.io/nvidia/pytorch")?;
+    image
+        .torch
+        .as_deref()
+        .filter(|torch| torch.contains('a') && !run.state.packages.contains_key("torch"))?;
+    let again = |package: &str| {
+        let installs = stage.runs.iter().filter_map(|one| one.install.as_ref());
+        installs.into_iter().any(|one| one.requirement(package).is_some())
+    };
+    let compiled = COMPILED.iter().filter(|(_, package)| !again(package)).map(|(module, _)| *module);
+    let compiled: Vec<&str> = compiled.collect();
+    let of_line = |line: &str| {
+        let rest = line.trim_start();
+        let rest = rest.strip_prefix("import ").or_else(|| rest.strip_prefix("from "))?;
+        let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+        compiled.iter().find(|module| **module == name).copied()
+    };
+    let programs = file.copies.iter().filter(|path| path.ends_with(".py"));
+    let mut needs = programs.filter_map(|path| {
+        let text = file.context.get(path)?.as_deref()?;
+        let (at, module) = text.lines().enumerate().find_map(|(at, line)| Some((at, of_line(line)?)))?;
+        Some(format!("{module}, which {path} imports (line {})", at + 1))
+    });
+    // NVIDIA builds with the new C++ ABI: without it, all names with strings are others.
+    let build = torch::build(run, install, wanted)?;
+    let old = wanted.builds.iter().any(|one| one.build == build && one.cxx11_abi == Some(false));
+    match needs.next() {
+        Some(module) => Some((module, old)),
+        None if compiled.is_empty() => None,
+        None => Some((compiled.join(", "), false)),
+    }
+}
+
+fn stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     stage.runs.iter().find_map(|run| {
         let install =
             run.install.as_ref().filter(|one| !one.option("--no-deps") && !one.elsewhere() && one.certain)?;
@@ -71,19 +120,22 @@ fn stage(stage: &Stage) -> Option<Found> {
             && wanted.version != there
             && torch::version(wanted, &one.name) != partner(run.state.catalog, &there, one);
         other.then(|| {
-            let message = format!(
-                "{} replaces torch {there} of {whose} with {}; both stay in the image \
-                 layers",
-                named(one),
-                wanted.version
-            );
+            let broken = broken_of_nvidia(file, stage, (run, install), wanted);
+            let ends = match &broken {
+                Some((what, _)) => format!(
+                    "what the image has compiled against its own torch fails with `undefined symbol`: {what}"
+                ),
+                None => "both stay in the image layers".to_owned(),
+            };
+            let message =
+                format!("{} replaces torch {there} of {whose} with {}; {ends}", named(one), wanted.version);
             let fix = match partner(run.state.catalog, &there, one) {
                 Some(version) if one.name != "torch" => {
                     format!("Use {}=={version}, which is compatible with torch {there}", one.name)
                 }
                 _ => "Use a base image with the required torch, or one without torch".to_owned(),
             };
-            Found::warning(one, message, fix)
+            Found::error(one, message, fix).unless_certain(broken.is_some_and(|(_, certain)| certain))
         })
     })
 }

@@ -92,6 +92,7 @@ pub(crate) mod pod_gpu_count_differs;
 pub(crate) mod pod_gpu_missing;
 pub(crate) mod pod_home_of_root_mounted;
 pub(crate) mod pod_name_invalid;
+pub(crate) mod pod_output_beside_mount;
 pub(crate) mod pod_output_mount_read_only;
 pub(crate) mod pod_peer_unresolved;
 pub(crate) mod pod_port_taken;

@@ -1,6 +1,6 @@
 //! A makefile as GNU make reads it: the variables that it sets, and the lines of its recipes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dockerfile::text::Text;
 
@@ -12,6 +12,10 @@ pub(crate) struct Makefile {
     pub values: Vec<Text>,
     /// Its recipes, each as the lines that one shell gets, continued lines joined.
     pub recipes: Vec<Vec<Text>>,
+    /// Its variables with their values as written, in order.
+    pub settings: Vec<(String, String)>,
+    /// Its rules, in order.
+    pub rules: Vec<Rule>,
     /// Whether other makefiles may set more.
     pub includes: bool,
     /// Whether one shell gets a whole recipe.
@@ -20,7 +24,75 @@ pub(crate) struct Makefile {
     pub spaced: Vec<(usize, String)>,
 }
 
+/// A rule: what is made of what.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// As written: `build/%.o`.
+    pub targets: String,
+    pub prerequisites: String,
+    /// The place of its recipe.
+    pub recipe: usize,
+}
+
+/// Rules of a makefile that are followed from what is made.
+const RULES_LIMIT: usize = 500;
+
+/// How often references in values are replaced.
+const EXPANSIONS_LIMIT: usize = 4;
+
 impl Makefile {
+    /// The values of its variables, the last of each; `given`: those of make's command line, which win.
+    fn values_by_name<'m>(&'m self, given: &'m [(String, String)]) -> BTreeMap<&'m str, &'m str> {
+        let all = self.settings.iter().chain(given);
+        all.map(|(name, value)| (name.as_str(), value.trim())).collect()
+    }
+
+    /// The recipes of the rules that make certainly runs for its goals, or for its first target; nothing
+    /// where a goal has no rule. References to variables are replaced.
+    pub(crate) fn recipes_of(&self, goals: &[&str], given: &[(String, String)]) -> Vec<Vec<String>> {
+        let values = self.values_by_name(given);
+        let expanded = |text: &str| expanded(text, &values);
+        let mut plain: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut patterns: Vec<(String, usize)> = Vec::new();
+        let mut first = None;
+        for (index, rule) in self.rules.iter().enumerate().take(RULES_LIMIT) {
+            for target in expanded(&rule.targets).split_whitespace() {
+                match target.contains('%') {
+                    true => patterns.push((target.to_owned(), index)),
+                    false => {
+                        if !target.starts_with('.') {
+                            first.get_or_insert_with(|| target.to_owned());
+                        }
+                        plain.entry(target.to_owned()).or_default().push(index);
+                    }
+                }
+            }
+        }
+        let default = values.get(".DEFAULT_GOAL").map(|goal| (*goal).to_owned()).or(first);
+        let mut open: Vec<String> = match goals {
+            [] => default.into_iter().collect(),
+            goals => goals.iter().map(|goal| (*goal).to_owned()).collect(),
+        };
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut used: BTreeSet<usize> = BTreeSet::new();
+        while let Some(target) = open.pop() {
+            if target.contains('$') || !seen.insert(target.clone()) || seen.len() > RULES_LIMIT {
+                continue;
+            }
+            // Which of several patterns it is depends on the files that there are.
+            let mut fitting = patterns.iter().filter(|(pattern, _)| fits(pattern, &target));
+            let pattern = fitting.next().filter(|_| fitting.next().is_none()).map(|(_, index)| vec![*index]);
+            for index in plain.get(&target).cloned().or(pattern).unwrap_or_default() {
+                if used.insert(index) {
+                    let needs = expanded(&self.rules[index].prerequisites);
+                    open.extend(needs.split_whitespace().filter(|one| !one.contains('%')).map(str::to_owned));
+                }
+            }
+        }
+        let recipes = used.into_iter().filter_map(|index| self.recipes.get(self.rules[index].recipe));
+        recipes.map(|recipe| recipe.iter().map(|line| expanded(&line.text)).collect()).collect()
+    }
+
     pub(crate) fn read(text: &str) -> Makefile {
         let mut reader = Reader { prefix: '\t', ..Reader::default() };
         // nmake takes recipes with spaces, and has directives of its own.
@@ -122,6 +194,8 @@ impl Reader {
             }
             self.set(name);
             self.value(line, value);
+            let value = value.split(" #").next().unwrap_or_default().to_owned();
+            self.file.settings.push((name.to_owned(), value));
             self.in_rule = false;
             return;
         }
@@ -145,7 +219,15 @@ impl Reader {
         if let Some((name, value)) = assignment(without_modifiers(behind.trim())) {
             self.set(name);
             self.value(line, value);
-        } else if let Some(at) = outside(behind, ';') {
+            return;
+        }
+        let inline = outside(behind, ';');
+        self.file.rules.push(Rule {
+            targets: rest[..colon].trim().to_owned(),
+            prerequisites: behind[..inline.unwrap_or(behind.len())].replace('|', " "),
+            recipe: self.file.recipes.len() - usize::from(inline.is_none()),
+        });
+        if let Some(at) = inline {
             let offset =
                 line.text.len() - line.text.trim_start().len() + (rest.len() - behind.len()) + at + 1;
             let recipe = line.after(offset.min(line.text.len()));
@@ -166,6 +248,53 @@ impl Reader {
         }
     }
 }
+
+/// Whether a name has the form of a pattern: `build/a.o` that of `build/%.o`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let (start, end) = pattern.split_once('%').unwrap_or((pattern, ""));
+    name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+}
+
+/// A text whose `$(NAME)` and `${NAME}` are replaced as far as the values are known.
+fn expanded(text: &str, values: &BTreeMap<&str, &str>) -> String {
+    let mut whole = text.to_owned();
+    for _ in 0..EXPANSIONS_LIMIT {
+        let mut next = String::new();
+        let mut rest = whole.as_str();
+        let mut changed = false;
+        while let Some(at) = rest.find('$') {
+            next.push_str(&rest[..at]);
+            let behind = &rest[at + 1..];
+            let close = if behind.starts_with('(') { b')' } else { b'}' };
+            let open = behind.starts_with(['(', '{']);
+            let end = behind.bytes().take(NAME_LIMIT_BYTES).position(|byte| byte == close);
+            let inner = end.filter(|_| open).map(|end| (&behind[1..end], &behind[end + 1..]));
+            match inner.and_then(|(name, after)| Some((values.get(name)?, after))) {
+                Some((value, after)) if next.len() < VALUE_LIMIT_BYTES => {
+                    next.push_str(value);
+                    rest = after;
+                    changed = true;
+                }
+                _ => {
+                    next.push('$');
+                    rest = behind;
+                }
+            }
+        }
+        next.push_str(rest);
+        whole = next;
+        if !changed {
+            break;
+        }
+    }
+    whole
+}
+
+/// The longest name of a variable that is looked for.
+const NAME_LIMIT_BYTES: usize = 200;
+
+/// Longer texts are not made longer by values.
+const VALUE_LIMIT_BYTES: usize = 10_000;
 
 /// What is behind `export`, `override` and `private`.
 fn without_modifiers(text: &str) -> &str {
@@ -272,6 +401,18 @@ mod tests {
     fn texts(recipes: &[Vec<Text>]) -> Vec<Vec<&str>> {
         let all = recipes.iter().filter(|recipe| !recipe.is_empty());
         all.map(|recipe| recipe.iter().map(|line| line.text.as_str()).collect()).collect()
+    }
+
+    #[test]
+    fn recipes_of_goals() {
+        let read = Makefile::read(
+            "CC := gcc\nOUT = bin\n.PHONY: all\nall: $(OUT)/a docs\n$(OUT)/a: a.o | dirs\n\t$(CC) -o $@ \
+             $^\n%.o: %.c\n\t${CC} -c $<\nb/%.o: %.x\n\ty\ndirs: ; mkdir $(OUT)\nclean:\n\trm -r $(OUT)\n",
+        );
+        let of = |goals: &[&str], given: &[(String, String)]| read.recipes_of(goals, given).concat();
+        assert_eq!(of(&[], &[]), ["gcc -o $@ $^", "gcc -c $<", " mkdir bin"]);
+        assert_eq!(of(&["clean"], &[("OUT".to_owned(), "x".to_owned())]), ["rm -r x"]);
+        assert!(of(&["b/c.o"], &[]).is_empty() && of(&["none"], &[]).is_empty());
     }
 
     #[test]

@@ -62,8 +62,45 @@ pub(crate) const RULE: Rule = Rule {
              int(os.environ[\"SLURM_PROCID\"])\nmodel = \
              Net().cuda(rank)\n",
         ),
+        named_with(
+            "train.py",
+            "import os\nimport torch.distributed as dist\nfrom torch.utils.data import DataLoader, \
+             DistributedSampler\ndef data(ds, rank, size):\n    return DataLoader(ds, \
+             sampler=DistributedSampler(ds, size, rank))\ndist.init_process_group(\"nccl\")\nlocal = \
+             int(os.environ[\"LOCAL_RANK\"])\nloader = data(ds, local, dist.get_world_size())\n",
+            &[(
+                "run.sh",
+                "torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d \
+                 --rdzv_endpoint=node0:29500 train.py\n",
+            )],
+        ),
+        named(
+            "train.py",
+            "import os\nfrom datasets import load_from_disk\nds = load_from_disk(\"/data\")\nds = \
+             ds.shard(num_shards=int(os.environ[\"SLURM_NTASKS\"]), \
+             index=int(os.environ[\"SLURM_LOCALID\"]))\n",
+        ),
+        named(
+            "train.py",
+            "import argparse\nfrom torch.utils.data import DistributedSampler\nparser = \
+             argparse.ArgumentParser()\nparser.add_argument(\"--local_rank\", type=int)\nargs = \
+             parser.parse_args()\nsampler = DistributedSampler(ds, rank=args.local_rank)\n",
+        ),
     ],
     silent: &[
+        // Each node has data of its own.
+        named(
+            "train.py",
+            "import os\nfrom torch.utils.data import DistributedSampler\nlocal = \
+             int(os.environ[\"LOCAL_RANK\"])\nsampler = DistributedSampler(ds, \
+             num_replicas=int(os.environ[\"LOCAL_WORLD_SIZE\"]), rank=local)\n",
+        ),
+        named_with(
+            "train.py",
+            "import os\nfrom torch.utils.data import DistributedSampler\nlocal = \
+             int(os.environ[\"LOCAL_RANK\"])\nsampler = DistributedSampler(ds, rank=local)\n",
+            &[("run.sh", "torchrun --standalone --nproc_per_node=4 train.py\n")],
+        ),
         named(
             "train.py",
             "import torch\nimport torch.multiprocessing as mp\nfrom model import Net\ndef main(rank):\n    \
@@ -120,6 +157,7 @@ fn judge(program: &Program) -> Vec<Found> {
         found.push(Found::warning(one.line, message, format!("Write `{FIX}`")));
     }
     found.extend(program.calls.iter().find_map(|call| local_as_global(program, call)));
+    found.extend(program.calls.iter().find_map(|call| local_part(program, call)));
     found
         .extend(program.calls.iter().filter(|call| !call.conditional).find_map(|call| device(program, call)));
     found
@@ -182,10 +220,58 @@ fn for_devices(program: &Program) -> BTreeSet<&str> {
     texts.flat_map(|text| text.split(move |letter: char| !name(letter))).collect()
 }
 
+/// Variables with the rank on the node.
+const LOCAL: &[&str] = &["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"];
+
+/// Variables with the number of ranks in the whole run.
+const SIZES: &[&str] = &["WORLD_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE"];
+
+/// A part of the data that is chosen by the rank on the node, among as many as the whole run has ranks.
+fn local_part(program: &Program, call: &Call) -> Option<Found> {
+    let last = call.name.rsplit('.').next().unwrap_or_default();
+    let (rank, size) = match last {
+        "DistributedSampler" | "StatefulDistributedSampler" => {
+            (call.argument(2, "rank")?, call.argument(1, "num_replicas"))
+        }
+        "split_dataset_by_node" => (call.argument(1, "rank")?, call.argument(2, "world_size")),
+        "shard" => (call.argument(1, "index")?, Some(call.argument(0, "num_shards")?)),
+        _ => return None,
+    };
+    if call.conditional || call.arguments.iter().any(|one| one.name.as_deref() == Some("*")) {
+        return None;
+    }
+    let from = program.origin(&rank.at, &call.function).text;
+    let local = variable(from, LOCAL).or_else(|| local_option(program, from))?;
+    // Without a size, DistributedSampler takes that of the whole run.
+    if let Some(size) = size {
+        let from = program.origin(&size.at, &call.function);
+        let whole = program
+            .call_at(&from.at)
+            .is_some_and(|call| call.name == "torch.distributed.get_world_size" && call.arguments.is_empty());
+        (whole || variable(from.text, SIZES).is_some()).then_some(())?;
+    }
+    let through = if rank.text == local { String::new() } else { format!(" ({})", rank.text) };
+    let message = format!(
+        "{last}(…) takes the part of the data by {local}{through}, which counts on each node from 0, among \
+         as many parts as all nodes have ranks: the nodes read the same parts, and nobody reads the others"
+    );
+    let found = Found::error(rank.line, message, "Use the global rank: `dist.get_rank()`");
+    match Nodes::of(program) {
+        Nodes::Several => Some(found),
+        Nodes::Unknown => Some(found.unless_certain(false)),
+        Nodes::One => None,
+    }
+}
+
+/// The option with the rank on the node, which launchers set: `args.local_rank`.
+fn local_option<'p>(program: &'p Program, text: &'p str) -> Option<&'p str> {
+    let changed = program.assignments.iter().any(|one| one.name == text);
+    let option = program.option(text).filter(|_| text.ends_with(".local_rank") && !changed);
+    option.map(|_| text)
+}
+
 /// A process group whose ranks are those on the node, with the size of the whole run.
 fn local_as_global(program: &Program, call: &Call) -> Option<Found> {
-    const LOCAL: &[&str] = &["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"];
-    const SIZES: &[&str] = &["WORLD_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE"];
     if call.name != "torch.distributed.init_process_group" || call.conditional {
         return None;
     }

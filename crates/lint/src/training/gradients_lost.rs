@@ -1,6 +1,8 @@
 //! Gradients that are cleared before the step, or never computed.
 
-use crate::read::python::{Call, Program, contains, names};
+use std::ops::Range;
+
+use crate::read::python::{Branch, Call, Program, contains, is_name, names};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,8 +27,49 @@ pub(crate) const RULE: Rule = Rule {
             "import torch\nfor x in loader:\n    opt.zero_grad()\n    with torch.inference_mode():\n        \
              loss = model(x).mean()\n        loss.backward()\n    opt.step()\n",
         ),
+        named(
+            "train.py",
+            "import torch\nSTEPS = 4\nfor step, (x, y) in enumerate(loader):\n    opt.zero_grad()\n    loss \
+             = criterion(net(x), y)\n    loss = loss / STEPS\n    loss.backward()\n    if (step + 1) % STEPS \
+             == 0:\n        opt.step()\n        scheduler.step()\n",
+        ),
+        named(
+            "train.py",
+            "import torch\ndef epoch(net, loader, opt, scaler, args):\n    for n, x in \
+             enumerate(loader):\n        \
+             with torch.autocast(\"cuda\"):\n            loss = net(x).mean() / args.accumulate\n        \
+             scaler.scale(loss).backward()\n        due = n % args.accumulate == args.accumulate - \
+             1\n        if due:\n            scaler.step(opt)\n            scaler.update()\n        \
+             net.zero_grad()\n",
+        ),
     ],
     silent: &[
+        // Each step has micro-batches of its own.
+        named(
+            "train.py",
+            "import torch\nfor step, batch in enumerate(loader):\n    opt.zero_grad()\n    for micro in \
+             batch.chunk(4):\n        loss = net(micro).mean() / 4\n        loss.backward()\n    \
+             opt.step()\n    if step % 100 == 0:\n        print(loss)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nfor i, x in enumerate(loader):\n    if i % 4 == 0:\n        opt.zero_grad()\n    \
+             loss = net(x).mean() / 4\n    loss.backward()\n    if i % 4 == 3:\n        opt.step()\n",
+        ),
+        // The object has buffers of its own.
+        named(
+            "train.py",
+            "import torch\nfrom buffers import Sum\nkept = Sum(net)\nfor i, x in enumerate(loader):\n    \
+             opt.zero_grad()\n    loss = net(x).mean() / 4\n    kept.backward(loss)\n    if (i + 1) % 4 == \
+             0:\n        kept.load()\n        opt.step()\n",
+        ),
+        // The generator's optimizer steps less often than the other one.
+        named(
+            "train.py",
+            "import torch\nfor i, x in enumerate(loader):\n    opt_d.zero_grad()\n    opt_g.zero_grad()\n    \
+             d_loss(x).backward()\n    opt_d.step()\n    if i % 5 == 0:\n        opt_g.zero_grad()\n        \
+             g_loss(x).backward()\n        opt_g.step()\n",
+        ),
         named(
             "train.py",
             "import torch\nfor i, x in enumerate(loader):\n    loss = model(x).mean()\n    \
@@ -51,7 +94,100 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(program: &Program) -> Vec<Found> {
     let backward =
         program.calls.iter().filter(|call| call.name.ends_with(".backward") || call.name == "backward");
-    backward.filter_map(|call| without_gradients(program, call).or_else(|| cleared(program, call))).collect()
+    let found = |call| {
+        without_gradients(program, call)
+            .or_else(|| cleared(program, call))
+            .or_else(|| cleared_between(program, call))
+    };
+    backward.filter_map(found).collect()
+}
+
+/// `zero_grad` in each turn of a loop whose optimizer steps only in some of them.
+fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
+    // Their optimizers know of the accumulation.
+    const OWN: &[&str] = &["accelerat", "deepspeed", "accumulate(", "colossalai"];
+    // `accumulator.backward(loss)` may keep the gradients elsewhere.
+    let handed = call.arguments.first().is_some_and(|one| one.name.is_none());
+    let steps_seldom = program.text.contains(".zero_grad(") && program.text.contains('%');
+    if !steps_seldom || handed && !call.name.starts_with("fabric.") {
+        return None;
+    }
+    let body = program.loop_at(&call.at)?;
+    let here = |other: &&Call| {
+        other.function == call.function && program.loop_at(&other.at).is_some_and(|own| own == body)
+    };
+    let inside = |branch: &&Branch| contains(body, &branch.at);
+    // An expression with `if` is a condition, and no branch.
+    let always = |other: &Call| {
+        let mut around = program.branches_at(&other.at, &other.function).peekable();
+        (!other.conditional || around.peek().is_some()) && !around.any(|one| inside(&one))
+    };
+    let is_backward = |other: &&Call| other.name == "backward" || other.name.ends_with(".backward");
+    let backwards = program.calls.iter().filter(is_backward).filter(|other| contains(body, &other.at));
+    let clear = program
+        .calls
+        .iter()
+        .find(|other| other.name.ends_with(".zero_grad") && here(other) && always(other))?;
+    let cleared = clear.name.trim_end_matches(".zero_grad");
+    if backwards.count() != 1 || !always(call) || OWN.iter().any(|word| program.text.contains(word)) {
+        return None;
+    }
+    // The gradients are those of the optimizer, or of the model that the loop calls.
+    let is_model = program.calls.iter().any(|other| other.name == cleared && contains(body, &other.at));
+    let of_step = |other: &Call| match other.name.strip_suffix(".step") {
+        Some(own) if is_model => !own.contains("sched") && !own.contains("prof"),
+        Some(own) => own == cleared || other.arguments.first().is_some_and(|one| one.text == cleared),
+        None => false,
+    };
+    let steps: Vec<&Call> = program.calls.iter().filter(|other| of_step(other)).collect();
+    let (step, (condition, count)) = steps.iter().find_map(|step| {
+        here(step).then_some(())?;
+        let mut around = program.branches_at(&step.at, &step.function).filter(|one| inside(one));
+        Some((*step, around.find_map(|branch| remainder(program, branch, body))?))
+    })?;
+    let others = steps.iter().any(|other| contains(body, &other.at) && always(other));
+    // What goes on with the next turn leaves the clearing out.
+    let skipped = program.branches.iter().filter(inside).any(|branch| {
+        branch.at.start < clear.at.start
+            && program.text.get(branch.at.clone()).is_some_and(|text| text.contains("continue"))
+    });
+    let set = program.certain_value(count, &call.function, call.at.start);
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let turns = number(count).or_else(|| number(&set?.text));
+    if others || skipped || turns.is_some_and(|turns| turns < 2) {
+        return None;
+    }
+    let bare: String = program.text.get(body.clone())?.split_whitespace().collect();
+    let divided = bare.contains(&format!("/{count}")) || bare.contains(&format!("/={count}"));
+    let own = step.name.trim_end_matches(".step");
+    let optimizer = step.arguments.first().map_or(own, |one| one.text.as_str());
+    let message = format!(
+        "{cleared}.zero_grad() runs in every turn of the loop, and the step of {optimizer} (line {}) only \
+         where `{condition}`: it clears the gradients of the turns before, so that each step uses those of \
+         one batch",
+        step.line
+    );
+    let fix = format!("Call `{cleared}.zero_grad()` behind the step, in the same branch");
+    Some(Found::error(clear.line, message, fix).unless_certain(divided && turns.is_some()))
+}
+
+/// The condition of a branch with a remainder, and what it is the remainder by: `ACCUM` of
+/// `(i + 1) % ACCUM == 0`, also where the loop gives it a name.
+fn remainder<'p>(
+    program: &'p Program,
+    branch: &'p Branch,
+    body: &Range<usize>,
+) -> Option<(&'p str, &'p str)> {
+    let condition = branch.condition.trim();
+    let named = || {
+        let mut sets = program.assignments.iter().filter(|one| one.name == condition);
+        sets.find(|one| contains(body, &one.at)).map(|one| one.text.as_str())
+    };
+    let text = if is_name(condition) { named()? } else { condition };
+    let count = text.split_once('%')?.1.trim_start();
+    let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    let end = count.find(|letter| !plain(letter)).unwrap_or(count.len());
+    (!branch.otherwise && end > 0).then_some((text, &count[..end]))
 }
 
 /// A backward where nothing records gradients.

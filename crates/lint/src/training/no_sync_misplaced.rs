@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::read::python::{Call, Program, contains, names};
+use crate::read::python::{Assignment, Branch, Call, Loop, Program, contains, is_name, names};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -53,8 +53,39 @@ pub(crate) const RULE: Rule = Rule {
              nullcontext():\n        \
              model(x).mean().backward()\n    if i % 4 == 3:\n        opt.step()\n        opt.zero_grad()\n",
         ),
+        named(
+            "train.py",
+            "from contextlib import nullcontext\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nmodel = DDP(net)\nfor step in range(100):\n    opt.zero_grad()\n    for m, x in \
+             enumerate(parts):\n        with model.no_sync() if m == len(parts) - 1 else \
+             nullcontext():\n            \
+             model(x).mean().backward()\n    opt.step()\n",
+        ),
+        named(
+            "train.py",
+            "from torch.nn.parallel import DistributedDataParallel as DDP\nN = 4\nmodel = DDP(net)\nfor \
+             step in range(100):\n    for m in range(N):\n        last = (m + 1) == N\n        if \
+             last:\n            with \
+             model.no_sync():\n                model(next(data)).mean().backward()\n        \
+             else:\n            model(next(data)).mean().backward()\n    opt.step()\n    opt.zero_grad()\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "from contextlib import nullcontext\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nmodel = DDP(net)\nfor step in range(100):\n    for m in range(8):\n        with \
+             model.no_sync() if m != 8 - 1 else nullcontext():\n            \
+             model(next(data)).mean().backward()\n    \
+             opt.step()\n",
+        ),
+        named(
+            "train.py",
+            "from contextlib import nullcontext\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nmodel = DDP(net)\nfor step in range(100):\n    for m in range(N):\n        last = m == N - \
+             1\n        sync = nullcontext() if last else model.no_sync()\n        with sync:\n            \
+             model(next(data)).mean().backward()\n    opt.step()\n",
+        ),
         named(
             "train.py",
             "from contextlib import nullcontext\nfrom torch.nn.parallel import DistributedDataParallel as \
@@ -169,34 +200,145 @@ fn inverted(program: &Program) -> Option<Found> {
         let line = line_before(program, body);
         (head.trim_start().trim_start_matches("with ").trim_end().trim_end_matches(':'), line, body.start)
     });
-    sets.chain(heads).find_map(|(text, line, at)| {
+    let chosen = sets.chain(heads).filter_map(|(text, line, at)| {
         let (held, rest) = text.split_once(" if ")?;
         let (condition, _) = rest.rsplit_once(" else ")?;
         let model = held.trim().trim_start_matches('(').strip_suffix(".no_sync()")?;
-        let condition = condition.trim();
-        let step = program.calls.iter().find(|call| {
-            let own = |branch: &crate::read::python::Branch| {
-                !branch.otherwise && branch.condition.trim() == condition
-            };
-            call.name.ends_with(".step")
-                && call.at.start > at
-                && program.branches_at(&call.at, &call.function).any(own)
-        })?;
-        // What changes in between is another condition.
-        let changes = |one: &crate::read::python::Assignment| {
-            (at..step.at.start).contains(&one.at.start) && names(condition).any(|name| name == one.name)
-        };
-        if program.sums.iter().chain(&program.assignments).any(changes) {
-            return None;
-        }
-        let message = format!(
-            "{model}.no_sync() holds the reduction back exactly where the optimizer steps (line {}, \
-             `if {condition}`): its gradients are never reduced together, and the ranks drift apart",
-            step.line
-        );
-        let fix = format!("Swap the two: `nullcontext() if {condition} else {model}.no_sync()`");
-        Some(Found::error(line, message, fix))
+        Some(Held { model, condition: condition.trim(), line, at, chosen: true })
+    });
+    let mut all = chosen.chain(held_in_branches(program));
+    all.find_map(|held| of_last_turn(program, &held).or_else(|| where_stepped(program, &held)))
+}
+
+/// The reduction is held back where a condition holds.
+struct Held<'p> {
+    model: &'p str,
+    condition: &'p str,
+    line: usize,
+    at: usize,
+    /// Whether an expression chooses between `no_sync` and nothing.
+    chosen: bool,
+}
+
+/// `if last: with model.no_sync(): … backward()`, and another backward where it does not hold.
+fn held_in_branches(program: &Program) -> impl Iterator<Item = Held<'_>> {
+    program.contexts.iter().filter_map(move |(head, body)| {
+        let text = head.trim().trim_start_matches("with ").trim_end_matches(':').trim_end();
+        let model = text.strip_suffix(".no_sync()").filter(|model| is_name(model))?;
+        let around = program.branches.iter().filter(|one| contains(&one.at, body));
+        let branch = around.min_by_key(|one| one.at.len()).filter(|one| !one.otherwise)?;
+        let mut ways = program.branches.iter().filter(|one| {
+            one.otherwise && one.condition == branch.condition && one.at.start >= branch.at.end
+        });
+        let other = ways.next()?;
+        backward(program).find(|call| contains(&other.at, &call.at))?;
+        let condition = branch.condition.trim();
+        Some(Held { model, condition, line: line_before(program, body), at: body.start, chosen: false })
     })
+}
+
+impl Held<'_> {
+    fn fix(&self) -> String {
+        let Held { model, condition, .. } = self;
+        match self.chosen {
+            true => format!("Swap the two: `nullcontext() if {condition} else {model}.no_sync()`"),
+            false => format!("Swap the branches: `{model}.no_sync()` where `{condition}` does not hold"),
+        }
+    }
+}
+
+/// The last turn of a loop is held back, and the optimizer steps behind the loop.
+fn of_last_turn(program: &Program, held: &Held) -> Option<Found> {
+    let place = held.at..held.at;
+    let around = program.loops.iter().filter(|one| contains(&one.body, &place));
+    let turns = around.min_by_key(|one| one.body.len())?;
+    let named = program
+        .assignments
+        .iter()
+        .rfind(|one| one.name == held.condition && one.at.start < held.at && contains(&turns.body, &one.at));
+    let condition = named.map_or(held.condition, |one| one.text.as_str());
+    if program.loop_at(&place) != Some(&turns.body) || !is_last_turn(turns, condition) {
+        return None;
+    }
+    let functions = program.functions.iter().filter(|one| contains(&one.at, &place));
+    let function = functions.min_by_key(|one| one.at.len()).map_or(0..0, |one| one.at.clone());
+    let outer = program.loop_at(&(turns.body.start.checked_sub(1)?..turns.body.end));
+    let after = |call: &&Call| call.at.start > turns.body.end;
+    let step = program.calls.iter().filter(after).find(|call| {
+        call.name.ends_with(".step")
+            && !call.name.contains("sched")
+            && call.function == function
+            && program.loop_at(&call.at) == outer
+            && !call.conditional
+    })?;
+    // Another backward may reduce them.
+    let again = backward(program).any(|call| call.at.start > turns.body.end && call.at.end < step.at.start);
+    if again || backward(program).all(|call| !contains(&turns.body, &call.at)) {
+        return None;
+    }
+    let (model, last) = (held.model, held.condition);
+    let message = format!(
+        "{model}.no_sync() holds the reduction back in the last micro-step (`{last}`), before the optimizer \
+         steps (line {}), and in no other: what the last one adds is never reduced, and the ranks drift \
+         apart",
+        step.line
+    );
+    Some(Found::error(held.line, message, held.fix()))
+}
+
+/// Whether a condition holds in the last turn of a loop alone: `i == N - 1` in `for i in range(N)`.
+fn is_last_turn(turns: &Loop, condition: &str) -> bool {
+    let bare = |text: &str| -> String {
+        let text: String = text.split_whitespace().collect();
+        match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+            Some(inner) if !inner.contains('(') => inner.to_owned(),
+            _ => text,
+        }
+    };
+    let (over, through) = (bare(&turns.over), bare(&turns.through));
+    let inner = |name: &str| through.strip_prefix(name)?.strip_suffix(')').map(str::to_owned);
+    let (variable, count) = match (inner("range("), inner("enumerate(")) {
+        (Some(count), _) if !count.contains(',') => (over.as_str(), count),
+        (_, Some(all)) if !all.contains(',') => match over.split_once(',') {
+            Some((index, _)) => (index, format!("len({all})")),
+            None => return false,
+        },
+        _ => return false,
+    };
+    let bare = bare(condition);
+    let Some((left, right)) = bare.split_once("==") else { return false };
+    let number = count.parse::<u64>().ok().map(|number| number.saturating_sub(1).to_string());
+    let before_last = [Some(format!("{count}-1")), number];
+    let next = [format!("{variable}+1"), format!("({variable}+1)")];
+    let sides = [(left, right), (right, left)];
+    sides.iter().any(|(one, other)| {
+        *one == variable && before_last.iter().flatten().any(|last| last == other)
+            || next.iter().any(|next| next == one) && *other == count
+    })
+}
+
+/// The reduction is held back under the condition under which the optimizer steps.
+fn where_stepped(program: &Program, held: &Held) -> Option<Found> {
+    let (condition, at) = (held.condition, held.at);
+    let step = program.calls.iter().find(|call| {
+        let own = |branch: &Branch| !branch.otherwise && branch.condition.trim() == condition;
+        call.name.ends_with(".step")
+            && call.at.start > at
+            && program.branches_at(&call.at, &call.function).any(own)
+    })?;
+    // What changes in between is another condition.
+    let changes = |one: &Assignment| {
+        (at..step.at.start).contains(&one.at.start) && names(condition).any(|name| name == one.name)
+    };
+    if program.sums.iter().chain(&program.assignments).any(changes) {
+        return None;
+    }
+    let message = format!(
+        "{}.no_sync() holds the reduction back exactly where the optimizer steps (line {}, `if \
+         {condition}`): its gradients are never reduced together, and the ranks drift apart",
+        held.model, step.line
+    );
+    Some(Found::error(held.line, message, held.fix()))
 }
 
 /// A backward under no_sync whose forward pass is outside of it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::read::python::{Branch, Program, contains, is_name, names};
+use crate::read::python::{Branch, Call, Function, Program, contains, is_name, names};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -39,8 +39,29 @@ pub(crate) const RULE: Rule = Rule {
              loss.item()\n    if last < \
              0.01:\n        break\n",
         ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom torch.utils.data import DataLoader, DistributedSampler\ndef loader(ds):\n    return \
+             DataLoader(ds, sampler=DistributedSampler(ds))\ndef score(m, batches):\n    return \
+             sum(m(x).sum() for x in batches).item()\ndist.init_process_group(\"nccl\")\ntr = loader(a)\nva \
+             = loader(b)\nmodel = DDP(net)\nworse = 0\nhigh = 0\nfor epoch in range(100):\n    for x in \
+             tr:\n        model(x).mean().backward()\n    s = score(model.module, va)\n    if s <= \
+             high:\n        worse += 1\n    if worse == 3:\n        break\n",
+        ),
     ],
     silent: &[
+        // Only the loader of the training has a sampler.
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
+             DDP\nfrom torch.utils.data import DataLoader, DistributedSampler\ndef make(ds, split):\n    s = \
+             DistributedSampler(ds) if split else None\n    return DataLoader(ds, sampler=s)\ndef score(m, \
+             loader):\n    return sum(m(x).sum().item() for x in loader)\ndist.init_process_group(\"nccl\")\n\
+             tr, va = make(a, True), make(b, False)\nmodel = DDP(net)\nfor epoch in range(100):\n    for x \
+             in tr:\n        model(x).mean().backward()\n    s = score(model.module, va)\n    if s > \
+             0.9:\n        break\n",
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as \
@@ -101,13 +122,27 @@ const STEPS_LIMIT: usize = 6;
 fn judge(program: &Program) -> Vec<Found> {
     let wrapped = program.calls.iter().any(|call| call.name.ends_with("DistributedDataParallel"));
     let started = program.calls.iter().any(|call| call.name == "torch.distributed.init_process_group");
-    let samplers = program.calls.iter().filter(|call| call.name.ends_with("DistributedSampler")).count();
+    let samplers = samplers(program);
     let bare = program.text.replace(".join(", "").replace("os.path", "");
     if !wrapped || !started || samplers == 0 || SHARED.iter().any(|word| bare.contains(word)) {
         return Vec::new();
     }
     let found = program.branches.iter().find_map(|branch| fault(program, branch, samplers));
     found.into_iter().collect()
+}
+
+/// How many parts of data the program makes for each rank; a function that makes one does in each of its
+/// calls.
+fn samplers(program: &Program) -> usize {
+    let makes = |call: &&Call| {
+        call.name.ends_with("DistributedSampler") || call.name.ends_with("split_dataset_by_node")
+    };
+    let makers = program.calls.iter().filter(makes).map(|call| {
+        let inner = |one: &&Function| one.at == call.function && !call.conditional;
+        let function = program.functions.iter().find(inner).filter(|one| one.name != "main");
+        function.map_or(1, |one| program.calls.iter().filter(|other| other.name == one.name).count().max(1))
+    });
+    makers.sum()
 }
 
 fn fault(program: &Program, branch: &Branch, samplers: usize) -> Option<Found> {

@@ -1,12 +1,14 @@
 //! The weights of a wrapped model, loaded into a plain one.
 
+use std::cell::OnceCell;
+
 use crate::file::Over;
-use crate::read::python::{Assignment, Call, Program, is_name, names, string};
+use crate::read::python::{Assignment, Call, Class, Program, is_name, names, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "wrapped-state-loaded",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "weights are saved without the prefix of DDP or torch.compile",
     explain: include_str!("wrapped_state_loaded.md"),
     judge: Judge::Training(judge),
@@ -76,8 +78,57 @@ pub(crate) const RULE: Rule = Rule {
                  net.load_state_dict(state)\n",
             )],
         ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\nmodel = DDP(Net().cuda(), \
+             device_ids=[0])\ntorch.save(model.state_dict(), \"last.pt\")\nnet = \
+             Net()\nnet.load_state_dict(torch.load(\"last.pt\"), strict=False)\n",
+        ),
+        named_with(
+            "train.py",
+            "import torch\nfrom heads import WithValue\nmodel = WithValue(8).cuda()\nmodel = \
+             torch.compile(model)\nfor step in range(9):\n    torch.save(model.state_dict(), \
+             f\"{step}.pt\")\n",
+            &[
+                (
+                    "heads.py",
+                    "from torch import nn\nclass Trunk(nn.Module):\n    pass\nclass WithValue(Trunk):\n    \
+                     pass\n",
+                ),
+                (
+                    "serve.py",
+                    "import sys\nimport torch\nfrom heads import Trunk\nnet = Trunk(8)\nstate = \
+                     torch.load(sys.argv[1])\nnet.load_state_dict(state, strict=False)\n",
+                ),
+            ],
+        ),
     ],
     silent: &[
+        // Another class, whose names nobody knows.
+        named_with(
+            "train.py",
+            "import torch\nfrom model import Net\nmodel = \
+             torch.compile(Net())\ntorch.save(model.state_dict(), \
+             \"last.pt\")\n",
+            &[(
+                "export.py",
+                "import torch\nfrom model import Head\nnet = \
+                 Head()\nnet.load_state_dict(torch.load(\"last.pt\"), \
+                 strict=False)\n",
+            )],
+        ),
+        named_with(
+            "train.py",
+            "import torch\nfrom model import Net\nmodel = torch.compile(Net())\n\
+             torch.save(model._orig_mod.state_dict(), \"last.pt\")\n",
+            &[(
+                "export.py",
+                "import torch\nfrom model import Net\nnet = \
+                 Net()\nnet.load_state_dict(torch.load(\"last.pt\"), \
+                 strict=False)\n",
+            )],
+        ),
         // The loader removes the prefix.
         named_with(
             "train.py",
@@ -176,7 +227,7 @@ const WRAPPERS: &[(&str, &str)] = &[
 
 fn judge(program: &Program) -> Vec<Found> {
     // Somebody who knows of the prefix removes it.
-    let handles = ["removeprefix", "startswith(", "replace(", "lstrip(", "strict=False", "consume_prefix"];
+    let handles = ["removeprefix", "startswith(", "replace(", "lstrip(", "consume_prefix"];
     if handles.iter().any(|word| program.text.contains(word)) {
         return Vec::new();
     }
@@ -234,10 +285,12 @@ fn class_of(program: &Program, text: &str, call: &Call) -> Option<String> {
 
 /// A wrapped model whose weights another program next to it loads into the plain model.
 fn elsewhere(program: &Program) -> Option<Found> {
-    wrapped(program).find_map(|one| loaded_elsewhere(program, &one))
+    let classes = Classes { program, all: OnceCell::new() };
+    wrapped(program).find_map(|one| loaded_elsewhere(&classes, &one))
 }
 
-fn loaded_elsewhere(program: &Program, wrapped: &Wrapped) -> Option<Found> {
+fn loaded_elsewhere(classes: &Classes, wrapped: &Wrapped) -> Option<Found> {
+    let program = classes.program;
     let (name, prefix, class) = (wrapped.variable.name.as_str(), wrapped.prefix, &wrapped.class);
     let state = format!("{name}.state_dict()");
     let save = program.calls.iter().find(|call| {
@@ -250,27 +303,81 @@ fn loaded_elsewhere(program: &Program, wrapped: &Wrapped) -> Option<Found> {
     // Other files get the weights of the plain model, and a path that is not known may name one of them.
     let plain = ["module.state_dict()", "_orig_mod.state_dict()"];
     let only = !plain.iter().any(|text| program.text.contains(text));
-    let (file, line) = program.others.iter().find_map(|other| {
-        Some((other.name.rsplit('/').next()?, load_of(program, other, class, path, only)?))
+    let (file, loaded) = program.others.iter().find_map(|other| {
+        Some((other.name.rsplit('/').next()?, load_of(classes, other, class, path, only)?))
     })?;
     let inner = prefix.trim_end_matches('.');
     let how = if inner == "module" { "wrapped for data parallelism" } else { "compiled" };
+    let ends = match loaded.loose {
+        Some(_) => "with strict=False: no name matches, and the model keeps its first weights",
+        None => "and gets `Missing key(s) in state_dict`",
+    };
     let message = format!(
-        "{name} is {how}, so that the names of its saved weights begin with `{prefix}`; {file} (line {line}) \
-         loads them into a plain {class} and gets `Missing key(s) in state_dict`"
+        "{name} is {how}, so that the names of its saved weights begin with `{prefix}`; {file} (line {}) \
+         loads them into a plain {} {ends}",
+        loaded.line, loaded.class
     );
-    Some(Found::warning(save.line, message, format!("Save `{name}.{inner}.state_dict()`")))
+    let found = Found::error(save.line, message, format!("Save `{name}.{inner}.state_dict()`"));
+    Some(found.unless_certain(loaded.same_file && loaded.loose == Some(Report::Dropped)))
 }
 
-/// The line on which another program loads the weights of a class that it does not wrap. `only`: every
-/// file of weights has the names of the wrapped model.
-fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>, only: bool) -> Option<usize> {
+/// What becomes of the names that `load_state_dict(…, strict=False)` reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Report {
+    Dropped,
+    Used,
+}
+
+/// Of a call with strict=False.
+fn loose(program: &Program, load: &Call) -> Option<Report> {
+    load.argument(1, "strict").filter(|one| one.text == "False")?;
+    let alone = program.statements.iter().any(|one| one.at == load.at);
+    Some(if alone { Report::Dropped } else { Report::Used })
+}
+
+/// A call of another program that loads the weights.
+struct Loaded {
+    line: usize,
+    class: String,
+    /// Whether it certainly reads the file that is saved.
+    same_file: bool,
+    loose: Option<Report>,
+}
+
+/// The classes of a program and of those around it, each with what it inherits from; read when first asked
+/// for.
+struct Classes<'p> {
+    program: &'p Program,
+    all: OnceCell<Vec<Class>>,
+}
+
+impl Classes<'_> {
+    /// Whether one of two classes inherits from the other.
+    fn relate(&self, classes: [&str; 2]) -> bool {
+        let all = self.all.get_or_init(|| {
+            let around = self.program.modules.iter().chain(&self.program.others);
+            let texts = around.map(|one| &*one.text).filter(|text| text.contains("class "));
+            let read = texts.flat_map(|text| Program::read(self.program.catalog, text).classes);
+            read.chain(self.program.classes.iter().cloned()).collect()
+        });
+        let [one, two] = classes;
+        all.iter().any(|class| {
+            let inherits = |child: &str, parent: &str| {
+                class.name == child && names(&class.bases).any(|base| base.rsplit('.').next() == Some(parent))
+            };
+            inherits(one, two) || inherits(two, one)
+        })
+    }
+}
+
+/// Where another program loads the weights of a class that it does not wrap. `only`: every file of weights
+/// has the names of the wrapped model.
+fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, only: bool) -> Option<Loaded> {
     let handles = [
         "_orig_mod",
         "removeprefix",
         "replace(",
         "lstrip(",
-        "strict=False",
         "torch.compile",
         ".compile(",
         "DataParallel",
@@ -280,23 +387,25 @@ fn load_of(program: &Program, other: &Over, class: &str, path: Option<&str>, onl
         "module.",
         "[7:]",
     ];
-    if !other.text.contains(class) || handles.iter().any(|word| other.text.contains(word)) {
+    let may_load = other.text.contains(class) || other.text.contains("strict=False");
+    if !may_load || handles.iter().any(|word| other.text.contains(word)) {
         return None;
     }
-    let read = Program::read(program.catalog, &other.text);
+    let read = Program::read(classes.program.catalog, &other.text);
     read.calls.iter().find_map(|load| {
         let plain = load.name.strip_suffix(".load_state_dict").filter(|name| is_name(name))?;
-        class_of(&read, plain, load).filter(|own| own == class)?;
+        let loose = loose(&read, load);
+        let made = class_of(&read, plain, load)?;
+        if made != class && (loose.is_none() || !classes.relate([&made, class])) {
+            return None;
+        }
         let from = self::read(&read, load)?;
         let own = string(read.origin(&from.argument(0, "f")?.at, &from.function).text);
         let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let same = match (own, path) {
-            (Some(own), Some(path)) => base(own) == base(path),
-            (None, _) => only,
-            // A fixed name that is not among those that the program makes.
-            (Some(_), None) => false,
-        };
-        same.then_some(load.line)
+        let same_file = own.zip(path).is_some_and(|(own, path)| base(own) == base(path));
+        // A fixed name that is not among those that the program makes is another file.
+        let may_be = own.is_none() && only;
+        (same_file || may_be).then_some(Loaded { line: load.line, class: made, same_file, loose })
     })
 }
 
@@ -330,14 +439,19 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
             })
             && call.argument(1, "f").is_some_and(|to| program.origin(&to.at, &call.function).text == path)
     })?;
+    let loose = loose(program, load);
+    let ends = match loose {
+        Some(_) => "with strict=False loads nothing, and the model keeps its first weights",
+        None => "raises `Missing key(s) in state_dict`",
+    };
     let message = format!(
         "line {} saves the weights of the wrapped model {wrapped}, whose names begin with `{prefix}`; \
-         {plain}.load_state_dict finds no such names in {} and raises `Missing key(s) in state_dict`",
+         {plain}.load_state_dict finds no such names in {} and {ends}",
         save.line, made.name
     );
     let inner = prefix.trim_end_matches('.');
     let fix = format!("Save `{wrapped}.{inner}.state_dict()`");
-    Some(Found::warning(load.line, message, fix))
+    Some(Found::error(load.line, message, fix).unless_certain(loose == Some(Report::Dropped)))
 }
 
 /// The `torch.load` whose result, or an entry of it, goes into a model.

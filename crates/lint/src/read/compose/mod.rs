@@ -102,8 +102,21 @@ impl Compose {
         compose
     }
 
-    /// The Dockerfile of a service, read with the files of its build context that are known.
+    /// The Dockerfile of a service as far as it is built: up to the stage that `build.target` names.
     pub(crate) fn built(&self, service: &Service) -> Option<Dockerfile> {
+        let mut image = self.whole_dockerfile(service)?;
+        if let Some(target) = below(&service.value, &["build", "target"]) {
+            let target = text(target)?.to_ascii_lowercase();
+            let named = image.stages.iter().rposition(|one| one.name.as_deref() == Some(target.as_str()));
+            let last = named.or_else(|| target.parse().ok())?;
+            (last < image.stages.len()).then(|| image.stages.truncate(last + 1))?;
+        }
+        Some(image)
+    }
+
+    /// The Dockerfile of a service with all of its stages, read with the files of its build context that are
+    /// known.
+    pub(crate) fn whole_dockerfile(&self, service: &Service) -> Option<Dockerfile> {
         let text = self.files.get(&service.dockerfile()?)?.as_ref()?;
         let folder = service.build_context()?;
         let in_image = |path: &String| match folder.as_str() {
