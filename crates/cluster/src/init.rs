@@ -229,6 +229,7 @@ mod tests {
             image: Some("train:1".into()),
             user: Some("ops".into()),
             nodes,
+            ..Default::default()
         };
         let text = text(&asked).unwrap();
         let plan = validate(&ClusterRequest::parse("cluster.yaml", &text).unwrap()).unwrap();
