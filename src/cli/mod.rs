@@ -22,6 +22,7 @@ mod matrix;
 mod output;
 mod render;
 mod resolve;
+mod run;
 mod settings;
 mod several;
 mod smoke;
@@ -161,7 +162,7 @@ impl Cli {
             Command::Snapshot(args) => args.run(catalog, interrupts),
             Command::Lint(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
             Command::Inspect(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
-            Command::Smoke(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
+            Command::Smoke(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
             Command::Diagnose(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
             Command::Explain(args) => args.output.clone().of(|| args.run(catalog)),
             Command::Checks(args) => args.output.clone().of(|| args.run()),

@@ -20,6 +20,7 @@ mod limits;
 mod lint;
 mod nccl;
 mod packaging;
+mod pages;
 mod refresh;
 mod registry;
 mod sizes;
