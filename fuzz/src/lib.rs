@@ -40,7 +40,7 @@ pub fn lint(kind: Kind, name: &str, text: &str) {
     }
     let coverage = lint::report::Coverage::of(RULES, std::slice::from_ref(&file), 0, Vec::new());
     assert_clean(&lint::report::text(&findings, &coverage, LAYOUT));
-    let report = lint::report::report(&findings);
+    let report = lint::report::report(&findings, &coverage);
     assert!(diagnostic::render::junit::report(&report).is_ok());
     assert!(!diagnostic::render::html::report(&report).contains("<script>alert"));
     serde_json::to_string(&diagnostic::render::sarif::report(&report)).unwrap();

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use super::run;
 use diagnostic::error::Error;
 use diagnostic::render::{github, html, json, junit, markdown, sarif};
 use diagnostic::report::Report;
@@ -39,7 +40,7 @@ impl Format {
             Format::Sarif => json::text(&sarif::report(&report())),
             Format::Github => Ok(github::report(&report())),
             Format::Markdown => Ok(markdown::report(&report())),
-            Format::Html => Ok(html::report(&report())),
+            Format::Html => Ok(html::report(&report(), &run::now())),
         }
     }
 }

@@ -272,7 +272,7 @@ impl Args {
     fn report(&self, findings: &[Finding], coverage: &Coverage, names: &[String]) -> Result<String, Error> {
         let json = || diagnostic::render::json::text(&json::report(findings, names, coverage));
         let text = || report::text(findings, coverage, Layout::of_screen(false));
-        self.format.write(|| report::report(findings), text, json)
+        self.format.write(|| report::report(findings, coverage), text, json)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `envdoc matrix`.
 
 use super::output::Output;
+use super::run;
 use catalog::Catalog;
 use clap::ValueEnum;
 
@@ -65,7 +66,7 @@ impl Args {
         let text = match self.format {
             Format::Text => matrix::text::report(&matrix, terminal::width()),
             Format::Markdown => matrix::markdown::report(&matrix),
-            Format::Html => matrix::html::report(&matrix),
+            Format::Html => matrix::html::report(&matrix, &run::now()),
         };
         terminal::print(&text).map(|()| 0)
     }

@@ -23,6 +23,7 @@ mod output;
 mod own_checks;
 mod render;
 mod resolve;
+mod run;
 mod settings;
 mod several;
 mod smoke;
@@ -164,7 +165,7 @@ impl Cli {
             Command::Snapshot(args) => args.run(catalog, interrupts),
             Command::Lint(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
             Command::Inspect(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
-            Command::Smoke(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
+            Command::Smoke(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
             Command::Diagnose(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
             Command::Explain(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
             Command::Checks(args) => args.output.clone().of(|| args.run()),

@@ -1,6 +1,9 @@
 //! `envdoc smoke`.
 
+mod kept;
+
 use super::output::Output;
+use super::run;
 use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +11,7 @@ use std::time::Duration;
 use super::cluster::{Locking, first_engine, lock_notice, lock_refused, path};
 use super::format::Format;
 use super::headings::OUTPUT;
+use super::interrupts::Interrupts;
 use super::settings::SettingsFiles;
 use super::values;
 use ::cluster::lock::{self, Access, Held};
@@ -15,20 +19,23 @@ use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
 use ::cluster::smoke::local::Local;
 use ::cluster::smoke::nccl::workers::Site;
-use ::cluster::smoke::outcome::{Outcome, Verdict};
+use ::cluster::smoke::outcome::Outcome;
 use ::cluster::smoke::phases::{self, Options, When};
 use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
 use ::cluster::smoke::report::{self as report, findings, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
-use ::cluster::smoke::{bandwidth, baseline, cluster, nccl};
+use ::cluster::smoke::{bandwidth, cluster, nccl};
 use ::cluster::worker::bundle::Bundle;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::{html, json};
 use diagnostic::terminal;
 use docker::{interrupted, runtime};
+use facts::Expected;
 use host::file;
+use judge::report::machine;
+use kept::Kept;
 
 /// Test all-reduce between cluster nodes, and measure its bandwidth.
 ///
@@ -216,7 +223,12 @@ Examples:
   envdoc smoke --baseline last-week.json   # slower than a saved run?";
 
 impl Args {
-    pub(super) fn run(self, catalog: &'static Catalog, settings: &SettingsFiles) -> Result<u8, Error> {
+    pub(super) fn run(
+        self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+        settings: &SettingsFiles,
+    ) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
         if self.local && self.gpus.is_none() && self.expect_transport.is_some() {
@@ -239,24 +251,21 @@ impl Args {
             transport: self.expect_transport,
             corrupt: self.corrupt,
         };
-        let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
+        let kept = self.baseline.as_deref().map(Kept::read).transpose()?;
         let mut outcome = match (self.local, self.gpus) {
             (true, Some(gpus)) => self.local_gpus(gpus as usize, &options),
             (true, None) => self.local(&options),
             (false, _) => self.cluster(&path(self.file.as_deref(), &settings.read()?)?, &options),
         }?;
-        if let Some((path, kept)) = &kept
-            && !matches!(outcome.verdict, Verdict::Failed | Verdict::Unknown)
-        {
-            baseline::compare(&mut outcome, kept).map_err(|why| {
-                Error::new(Kind::Usage, format!("cannot compare with the baseline {path}: {why}"))
-            })?;
+        if let Some(kept) = &kept {
+            kept.compare(&mut outcome)?;
         }
         if let Some(path) = &self.save_baseline {
-            match baseline::keep(&outcome, &jiff::Timestamp::now().strftime("%FT%TZ").to_string()) {
-                Ok(text) => file::write(path, &text, self.force)?,
-                Err(why) => outcome.remarks.push(format!("{} was not written: {why}", path.display())),
-            }
+            kept::save(&outcome, path, self.force)?;
+        }
+        if self.local && (self.html.is_some() || matches!(self.format, Format::Html | Format::Markdown)) {
+            let (_, facts) = super::read_machine(catalog, None, None, Expected::default(), interrupts)?;
+            outcome.hardware = machine::lines(&facts);
         }
         self.print(&outcome)?;
         Ok(outcome.verdict.exit_code())
@@ -364,7 +373,7 @@ impl Args {
 
     fn print(&self, outcome: &Outcome) -> Result<(), Error> {
         if let Some(path) = &self.html {
-            file::write(path, &html::report(&findings::report(outcome)), self.force)?;
+            file::write(path, &html::report(&findings::report(outcome), &run::now()), self.force)?;
         }
         if let Some(path) = &self.svg {
             file::write(path, &plot::svg(outcome), self.force)?;
@@ -375,16 +384,6 @@ impl Args {
             || json::text(&report::json(outcome)),
         )?)
     }
-}
-
-/// The baseline and its file name.
-fn read_baseline(path: &Path) -> Result<(String, baseline::Baseline), Error> {
-    let name = path.display().to_string();
-    let text =
-        file::read(path)?.ok_or_else(|| file::missing(path).hint("`--save-baseline FILE` writes one"))?;
-    let kept = baseline::parse(&text)
-        .map_err(|why| Error::new(Kind::File, format!("{name} is not an envdoc baseline: {why}")))?;
-    Ok((name, kept))
 }
 
 /// `None` after Ctrl-C or SIGTERM.

@@ -22,6 +22,7 @@ mod lint;
 mod locks;
 mod nccl;
 mod packaging;
+mod pages;
 mod refresh;
 mod registry;
 mod site;

@@ -4,11 +4,14 @@
 //! In: a [`report::Report`] of [`Verdict`]s. Out: text, JSON, JUnit, SARIF, GitHub annotations, Markdown,
 //! HTML. Nothing here knows a machine, an engine or the catalog.
 
+pub mod chart;
 pub mod error;
 mod finding;
 mod fix;
 pub mod layout;
+mod markup;
 mod missing;
+pub mod page;
 pub mod render;
 pub mod report;
 pub mod rule;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::chart::Chart;
+use crate::layout::Mark;
 use crate::rule::{Group, Rule};
 use crate::{Fix, Severity, Subject, Verdict};
 
@@ -14,14 +16,27 @@ pub struct Report {
     pub about: Vec<String>,
     /// The same for programs: name and value, `("driver", "580.95.05")`.
     pub properties: Vec<(&'static str, String)>,
+    /// What Markdown and HTML show before the results: how many nodes compare.
+    pub overview: Vec<Section>,
     /// One entry for each rule and subject, in the order of the report.
     pub results: Vec<Outcome>,
     /// What Markdown and HTML show after the results.
     pub sections: Vec<Section>,
 }
 
+/// When, where and with which arguments envdoc ran; a page shows it, because pages are kept and sent on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Run {
+    /// In UTC: `2026-11-27 10:45:12 UTC`.
+    pub time: String,
+    /// Name of the machine that envdoc ran on.
+    pub host: String,
+    /// As typed, without credentials: `envdoc check --from server.json --format html`.
+    pub command_line: String,
+}
+
 /// What a report shows besides its results: measurements, lines of a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Section {
     /// Its title: `Bandwidth`.
     pub heading: Cow<'static, str>,
@@ -30,23 +45,63 @@ pub struct Section {
 }
 
 /// The content of a section.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// A table; each row has a cell for every column.
     Table {
         /// The columns, from the left.
         columns: &'static [Column],
         /// The rows, from the top.
-        rows: Vec<Vec<String>>,
+        rows: Vec<Row>,
     },
+    /// How each node is in each group.
+    Nodes(Nodes),
     /// Lines shown as they are, in a fixed-width font.
     Lines(Vec<String>),
     /// Points, one sentence or more each.
     List(Vec<String>),
     /// What to do, the best first.
     Fixes(Vec<Fix>),
-    /// A drawing as an `<svg>` element, made by envdoc and escaped; only HTML shows it.
-    Svg(String),
+    /// A chart; only HTML shows it.
+    Chart(Box<Chart>),
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// A cell for every column.
+    pub cells: Vec<String>,
+    /// A word about what is wrong with the row: `slow`.
+    pub mark: Option<&'static str>,
+}
+
+impl From<Vec<String>> for Row {
+    fn from(cells: Vec<String>) -> Row {
+        Row { cells, mark: None }
+    }
+}
+
+/// Many nodes next to each other, a row each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Nodes {
+    /// The groups that have a column: those in which some node has more than passed checks.
+    pub groups: Vec<Group>,
+    pub rows: Vec<NodeRow>,
+    /// The groups without a column.
+    pub passed: Vec<Group>,
+}
+
+/// The results of one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeRow {
+    /// The name of the node in cluster.yaml.
+    pub name: String,
+    /// Its endpoint or file, and how far envdoc got with it where it is not everything.
+    pub detail: String,
+    /// All its results.
+    pub all: Summary,
+    /// Those of each group that has a column.
+    pub groups: Vec<Summary>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +131,8 @@ impl Section {
             Body::Table { rows, .. } => rows.is_empty(),
             Body::Lines(lines) | Body::List(lines) => lines.is_empty(),
             Body::Fixes(fixes) => fixes.is_empty(),
-            Body::Svg(svg) => svg.is_empty(),
+            Body::Chart(chart) => chart.points.is_empty(),
+            Body::Nodes(nodes) => nodes.rows.is_empty(),
         };
         (!empty).then(|| Section { heading: heading.into(), body })
     }
@@ -101,6 +157,8 @@ pub struct Step {
     pub seconds: f64,
     /// What was seen: `2 connections, the slowest took 0.1 ms`.
     pub observed: String,
+    /// What is wrong with it though it passed: `slow`.
+    pub mark: Option<&'static str>,
 }
 
 /// What a report shows of a rule.
@@ -182,18 +240,28 @@ impl Summary {
 
     /// `1 error, 2 warnings, 3 unknown, 54 passed`: what is zero is left out.
     pub fn words(&self) -> String {
-        let mut words = Vec::new();
-        let mut add = |count: usize, one: &str, many: &str| match count {
-            0 => {}
-            1 => words.push(format!("1 {one}")),
-            _ => words.push(format!("{count} {many}")),
+        self.counts().iter().map(|(_, _, words)| words.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The same one by one, the worst first, with its mark and its number: `(Mark::Error, 1, "1 error")`.
+    pub fn counts(&self) -> Vec<(Mark, usize, String)> {
+        let all = [
+            (Mark::Error, self.error, "error", "errors"),
+            (Mark::Warning, self.warning, "warning", "warnings"),
+            (Mark::Note, self.note, "note", "notes"),
+            (Mark::Unknown, self.unknown, "unknown", "unknown"),
+            (Mark::Pass, self.pass, "passed", "passed"),
+        ];
+        let words = |(mark, count, one, many)| {
+            let word = if count == 1 { one } else { many };
+            (mark, count, format!("{count} {word}"))
         };
-        add(self.error, "error", "errors");
-        add(self.warning, "warning", "warnings");
-        add(self.note, "note", "notes");
-        add(self.unknown, "unknown", "unknown");
-        add(self.pass, "passed", "passed");
-        words.join(", ")
+        all.into_iter().filter(|(_, count, ..)| *count > 0).map(words).collect()
+    }
+
+    /// Whether every result is a pass or does not apply.
+    pub fn is_passed(&self) -> bool {
+        self.error + self.warning + self.note + self.unknown == 0
     }
 }
 

@@ -11,6 +11,7 @@ pub mod closed;
 pub mod file;
 pub mod live;
 pub mod load;
+pub mod name;
 pub mod process;
 pub mod process_stat;
 pub mod program;

@@ -8,13 +8,14 @@ use anstyle::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::overview::report;
 use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
+use diagnostic::Fix;
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::render::{message_keys, text::finding};
-use diagnostic::report::{Outcome, Report, Summary};
-use diagnostic::{Fix, Subject};
+use diagnostic::report::Summary;
 use facts::Fact;
 use facts::fleet::traits::{TRAITS, value};
 use judge::Verdict;
@@ -96,22 +97,6 @@ pub struct NodeEntry {
 /// The verdicts on one machine.
 fn verdicts(node: &NodeResults) -> impl Iterator<Item = &Verdict> {
     node.results.iter().map(|result| &result.verdict)
-}
-
-/// The results between the machines and of each, for every renderer.
-pub fn report(inspection: &Inspection, results: &[FleetResult]) -> Report {
-    let fleet = results.iter().map(|result| Outcome::new(result.check, result.verdict.clone()));
-    let own = inspection.nodes.iter().flat_map(|node| {
-        let on_node = |outcome: Outcome| outcome.on(Subject::node(&node.name));
-        node.results.iter().map(move |one| on_node(Outcome::new(one.check, one.verdict.clone())))
-    });
-    Report {
-        command: "envdoc cluster check",
-        about: inspection.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
-        properties: vec![("nodes", inspection.nodes.len().to_string())],
-        results: fleet.chain(own).collect(),
-        sections: Vec::new(),
-    }
 }
 
 /// All results together.

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod jobs;
+mod overview;
 pub mod status;
 pub mod unreached;
 pub mod up;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Outcome, Verdict};
+use super::phase::PhaseId;
 use diagnostic::units::rate;
 
 /// Version of the file.
@@ -109,7 +110,7 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), Baselin
         return Err(BaselineError::OtherSetup { saved, now });
     }
     let mut worst: Option<(f64, String)> = None;
-    let mut compared = 0;
+    let (mut compared, mut slow_sizes) = (0, Vec::new());
     for now in &outcome.results {
         let Some(then) = baseline.results.iter().find(|kept| kept.bytes == now.bytes) else { continue };
         // How many times worse than what is let pass.
@@ -129,6 +130,9 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), Baselin
             _ => continue,
         };
         compared += 1;
+        if worse > 1.0 {
+            slow_sizes.push(now.bytes);
+        }
         if worse > 1.0 && worst.as_ref().is_none_or(|(most, _)| worse > *most) {
             worst = Some((worse, message));
         }
@@ -136,6 +140,8 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), Baselin
     match worst {
         Some((_, message)) => {
             outcome.verdict = Verdict::Slow;
+            outcome.slow.push(PhaseId::Bandwidth);
+            outcome.slow_sizes.extend(slow_sizes);
             outcome.message =
                 format!("{}; worse than the baseline of {}: {message}", outcome.message, baseline.saved);
         }

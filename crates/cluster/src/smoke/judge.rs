@@ -9,6 +9,7 @@ use super::found::{Found, less_load};
 use super::noise::{Interval, Packets, range};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
+use super::phase::PhaseId;
 use super::processor::Usage;
 use super::repeated::spread;
 use super::slow_link::{path, slow_link};
@@ -31,12 +32,14 @@ pub fn judge(outcome: &mut Outcome) {
     let limits = throttled::judge(outcome);
     let found = found(outcome, !limits.is_empty());
     for (message, fix) in limits {
+        outcome.slow.push(PhaseId::Bandwidth);
         reasons.push(message);
         fixes.extend(fix);
     }
-    for found in found {
+    for (phase, found) in found {
         let fix = match found {
             Found::Slow(message, fix) => {
+                outcome.slow.push(phase);
                 reasons.push(message);
                 fix
             }
@@ -88,16 +91,25 @@ pub fn judge_interrupted(outcome: &mut Outcome) {
     outcome.fixes.splice(..0, fixes);
 }
 
-/// What the measurements show. Rates of a rank that its CPU limit throttles are those of the limit.
-fn found(outcome: &Outcome, is_throttled: bool) -> Vec<Found> {
-    let hidden = |found: Option<Found>| match found {
-        Some(Found::Slow(message, _)) if is_throttled => Some(Found::Unknown(message, None)),
+/// What the measurements show, and of which phase. Rates of a rank that its CPU limit throttles are those of
+/// the limit.
+fn found(outcome: &Outcome, is_throttled: bool) -> Vec<(PhaseId, Found)> {
+    let hidden = |found: Found| match found {
+        Found::Slow(message, _) if is_throttled => Found::Unknown(message, None),
         found => found,
     };
-    let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
-    let network = [resent(outcome), far(outcome)];
-    let changed = packets::reasons(outcome).into_iter().map(|(message, fix)| Found::Slow(message, Some(fix)));
-    rates.into_iter().chain(network).flatten().chain(changed).collect()
+    let rates = [
+        (PhaseId::Path, slow_link(outcome)),
+        (PhaseId::Path, path(outcome)),
+        (PhaseId::Bandwidth, straggler(outcome)),
+        (PhaseId::Bandwidth, ring(outcome)),
+    ];
+    let rates = rates.map(|(phase, found)| (phase, found.map(hidden)));
+    let network = [(PhaseId::Path, resent(outcome)), (PhaseId::Tcp, far(outcome))];
+    let changed = packets::reasons(outcome).into_iter();
+    let changed = changed.map(|(message, fix)| (PhaseId::Path, Found::Slow(message, Some(fix))));
+    let found = rates.into_iter().chain(network);
+    found.filter_map(|(phase, found)| Some((phase, found?))).chain(changed).collect()
 }
 
 fn speed(outcome: &Outcome) -> String {

@@ -29,6 +29,12 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Why, in a sentence or two.
     pub message: String,
+    /// The phases whose measurements are too slow.
+    pub slow: Vec<PhaseId>,
+    /// The sizes whose bandwidth or time is too slow, in bytes.
+    pub slow_sizes: Vec<usize>,
+    /// What the machines are, a line each; empty where nobody looked.
+    pub hardware: Vec<String>,
     /// Where each rank is.
     pub ranks: Vec<String>,
     /// How connecting to each node ended; empty without a cluster.
@@ -122,6 +128,9 @@ impl Outcome {
             catalog,
             verdict: Verdict::Failed,
             message: String::new(),
+            slow: Vec::new(),
+            slow_sizes: Vec::new(),
+            hardware: Vec::new(),
             ranks,
             access: Vec::new(),
             phases: Vec::new(),

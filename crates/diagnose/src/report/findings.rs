@@ -44,7 +44,7 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> Report {
     about.extend(diagnosis.remarks.iter().cloned());
     let properties = vec![("lines", diagnosis.lines.to_string())];
     let sections = sections(diagnosis, timeline);
-    Report { command: "envdoc diagnose", about, properties, results, sections }
+    Report { command: "envdoc diagnose", about, properties, overview: Vec::new(), results, sections }
 }
 
 /// A rule about the logs as a whole.

@@ -3,7 +3,7 @@
 
 use super::{confirmation, noticed, seconds};
 use crate::root_cause::{Diagnosis, Evidence, Moment, Whose};
-use diagnostic::report::{Body, Column, Section};
+use diagnostic::report::{Body, Column, Row, Section};
 
 const TIMELINE: &[Column] = &[
     Column::number("seconds"),
@@ -29,15 +29,15 @@ pub(super) fn sections(diagnosis: &Diagnosis, timeline: bool) -> Vec<Section> {
     all.into_iter().filter_map(|(heading, body)| Section::new(heading, body)).collect()
 }
 
-fn rows(diagnosis: &Diagnosis, timeline: bool) -> Vec<Vec<String>> {
+fn rows(diagnosis: &Diagnosis, timeline: bool) -> Vec<Row> {
     let moments = if timeline { &diagnosis.timeline[..] } else { &[] };
     let row = |moment: &Moment| {
-        vec![
+        Row::from(vec![
             seconds(moment.seconds),
             moment.whose.as_ref().map_or(String::new(), Whose::to_string),
             moment.id.clone(),
             format!("{}:{}", moment.evidence.file, moment.evidence.line),
-        ]
+        ])
     };
     moments.iter().map(row).collect()
 }

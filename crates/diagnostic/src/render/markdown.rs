@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{Body, Column, Outcome, Report, Section};
+use crate::report::{Body, Column, Nodes, Outcome, Report, Row, Section, Summary};
 use crate::{Diagnostic, Fix, Subject, Verdict};
 
 /// The findings first, the worst of them first, then what could not be checked.
@@ -19,6 +19,9 @@ pub fn report(report: &Report) -> String {
     let words = summary.words();
     let words = if words.is_empty() { "no findings".to_owned() } else { words };
     let _ = writeln!(text, "\n**{words}**{idle}\n");
+    for one in &report.overview {
+        section(&mut text, one);
+    }
     let mut found: Vec<(&Outcome, &Diagnostic)> =
         report.results.iter().filter_map(|outcome| Some((outcome, outcome.verdict.found()?))).collect();
     found.sort_by_key(|(_, found)| std::cmp::Reverse(found.severity));
@@ -96,9 +99,10 @@ fn steps(text: &mut String, report: &Report) {
         let node = outcome.subject.node.as_deref().unwrap_or("all");
         let (id, status) = (outcome.rule.id.as_ref(), outcome.verdict.status());
         let seconds = format!("{:.2}", step.seconds);
-        Some([id, node, status, &seconds, &step.observed].map(str::to_owned).to_vec())
+        let cells = [id, node, status, &seconds, &step.observed].map(str::to_owned).to_vec();
+        Some(Row { cells, mark: step.mark })
     };
-    let rows: Vec<Vec<String>> = report.results.iter().filter_map(row).collect();
+    let rows: Vec<Row> = report.results.iter().filter_map(row).collect();
     if !rows.is_empty() {
         text.push_str("## Steps\n\n");
         table(text, &STEPS, &rows);
@@ -106,7 +110,7 @@ fn steps(text: &mut String, report: &Report) {
 }
 
 fn section(text: &mut String, section: &Section) {
-    if matches!(section.body, Body::Svg(_)) {
+    if matches!(section.body, Body::Chart(_)) {
         return;
     }
     let _ = writeln!(text, "## {}\n", escape(&section.heading));
@@ -120,19 +124,49 @@ fn section(text: &mut String, section: &Section) {
             text.push('\n');
         }
         Body::Fixes(fixes) => fixes.iter().for_each(|one| fix(text, one)),
-        Body::Svg(_) => {}
+        Body::Nodes(of) => nodes(text, of),
+        Body::Chart(_) => {}
     }
 }
 
-fn table(text: &mut String, columns: &[Column], rows: &[Vec<String>]) {
+/// A row is marked in its last cell.
+fn table(text: &mut String, columns: &[Column], rows: &[Row]) {
     let titles: Vec<String> = columns.iter().map(|column| cell(column.title)).collect();
     let rules: Vec<&str> = columns.iter().map(|column| if column.number { "---:" } else { "---" }).collect();
     let _ = writeln!(text, "| {} |\n|{}|", titles.join(" | "), rules.join("|"));
     for row in rows {
-        let cells: Vec<String> = row.iter().map(|one| cell(one)).collect();
+        let mut cells: Vec<String> = row.cells.iter().map(|one| cell(one)).collect();
+        if let (Some(mark), Some(last)) = (row.mark, cells.last_mut()) {
+            *last = format!("{last} **{mark}**");
+        }
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text.push('\n');
+}
+
+/// A row a node; a cell has everything but the passed checks.
+fn nodes(text: &mut String, nodes: &Nodes) {
+    let titles: String = nodes.groups.iter().map(|group| format!(" {} |", cell(group.title))).collect();
+    let _ = writeln!(
+        text,
+        "| node | all |{titles} endpoint |\n|---|---|---|{}",
+        "---|".repeat(nodes.groups.len())
+    );
+    let words = |summary: &Summary| {
+        let not_passed = Summary { pass: 0, ..*summary };
+        let words = if not_passed.is_passed() { summary.words() } else { not_passed.words() };
+        if words.is_empty() { "-".to_owned() } else { words }
+    };
+    for row in &nodes.rows {
+        let groups: String = row.groups.iter().map(|group| format!(" {} |", words(group))).collect();
+        let (name, detail) = (cell(&row.name), cell(&row.detail));
+        let _ = writeln!(text, "| {name} | {} |{groups} {detail} |", row.all.words());
+    }
+    text.push('\n');
+    if !nodes.passed.is_empty() {
+        let titles: Vec<&str> = nodes.passed.iter().map(|group| group.title).collect();
+        let _ = writeln!(text, "Passed on every inspected node: {}.\n", titles.join(", "));
+    }
 }
 
 /// Lines of a log in a fence that is longer than any in them.

@@ -1,6 +1,9 @@
 //! One sample of results for the tests of every format.
 
-use crate::report::{Body, Column, Outcome, Report, RuleInfo, Section, Step};
+use crate::chart::{Chart, Point};
+use crate::report::{
+    Body, Column, NodeRow, Nodes, Outcome, Report, Row, RuleInfo, Run, Section, Step, Summary,
+};
 use crate::rule::Group;
 use crate::{Diagnostic, Edit, Fix, Missing, Position, Severity, Subject, Verdict};
 
@@ -63,6 +66,7 @@ pub(super) fn report() -> Report {
             "8 × NVIDIA H100 80GB HBM3 · driver 550.54.14 · CUDA 12.4".into(),
         ],
         properties: vec![("os", "Ubuntu 22.04.5 LTS".into()), ("driver", "550.54.14".into())],
+        overview: Vec::new(),
         results,
         sections: Vec::new(),
     }
@@ -73,26 +77,92 @@ pub(super) fn test() -> Report {
     const TEST: Group = Group { id: "smoke", title: "Smoke test" };
     const COLUMNS: &[Column] = &[Column::number("bytes"), Column::words("correct | all")];
     let step = |observed: &str, verdict: Verdict| Outcome {
-        step: Some(Step { seconds: 0.25, observed: observed.into() }),
+        step: Some(Step { seconds: 0.25, observed: observed.into(), mark: None }),
         ..Outcome::new(rule("tcp", TEST, "all pairs connect"), verdict)
     };
     let refused = Diagnostic::error("node2 refuses <22>").subject(Subject::node("node2"));
-    let rows = vec![vec!["8".to_owned(), "yes".to_owned()], vec!["1024".to_owned(), "no | 3".to_owned()]];
+    let rows = vec![
+        vec!["8".to_owned(), "yes".to_owned()].into(),
+        Row { cells: vec!["1024".to_owned(), "no | 3".to_owned()], mark: Some("slow") },
+    ];
+    let point = |x: f64| Point { x, y: x, x_label: format!("{x} B"), label: format!("{x} B: <fast>") };
+    let chart = Chart {
+        title: "Plot".into(),
+        points: vec![point(8.0), point(64.0)],
+        y_ticks: vec![(1.0, "1 B/s".into()), (100.0, "100 B/s".into())],
+        ..Chart::default()
+    };
     let restart = Fix::restarts_service("Restart the container, on node2:", &["docker restart node2"]);
     let sections = [
         ("Bandwidth", Body::Table { columns: COLUMNS, rows }),
         ("Log context", Body::Lines(vec!["a <b> `c`".into(), "```".into()])),
         ("Remarks", Body::List(vec!["one & <two>".into()])),
         ("What to do", Body::Fixes(vec![restart, Fix::manual("Replace the <cable>.")])),
-        ("Plot", Body::Svg("<svg></svg>\n".into())),
+        ("Plot", Body::Chart(Box::new(chart))),
         ("Nothing", Body::List(Vec::new())),
     ];
     Report {
         command: "envdoc smoke",
         about: vec!["2 ranks over tcp".into()],
         properties: vec![("ranks", "2".into())],
+        overview: Vec::new(),
         results: vec![step("2 connections", Verdict::Pass), step("node2 refuses <22>", refused.into())],
         sections: sections.into_iter().filter_map(|(heading, body)| Section::new(heading, body)).collect(),
+    }
+}
+
+/// Where and when the samples were made.
+pub(super) fn run() -> Run {
+    Run {
+        time: "2026-11-27 10:45:12 UTC".into(),
+        host: "gpu1".into(),
+        command_line: "envdoc check --format html".into(),
+    }
+}
+
+/// Three nodes: two with one finding, one that could not be reached; and a finding between them.
+pub(super) fn fleet() -> Report {
+    const BETWEEN: Group = Group { id: "fleet", title: "Between the nodes" };
+    let found = |node: &str| {
+        let verdict = Verdict::from(
+            Diagnostic::error("the <driver> is gone").evidence(format!("{node}: no /dev/nvidia0")),
+        );
+        Outcome::new(rule("driver-gone", DRIVER, "the driver is loaded"), verdict).on(Subject::node(node))
+    };
+    let pass = |node: &str| {
+        Outcome::new(rule("ecc-disabled", GPU, "ECC is on"), Verdict::Pass).on(Subject::node(node))
+    };
+    let unknown = |id: &'static str| {
+        let outcome = Outcome::new(rule(id, GPU, "nothing is wrong"), Verdict::unknown("no connection"));
+        outcome.on(Subject::node("node3"))
+    };
+    let between = Outcome::new(
+        rule("driver-differs", BETWEEN, "all nodes have one driver"),
+        Diagnostic::warning("two drivers").into(),
+    );
+    let results =
+        vec![between, found("node1"), pass("node1"), found("node2"), unknown("a-gpu"), unknown("b-gpu")];
+    Report {
+        command: "envdoc cluster check",
+        about: vec!["3 nodes: 2 inspected, 1 unreachable".into()],
+        properties: Vec::new(),
+        overview: Section::new("Nodes", Body::Nodes(nodes())).into_iter().collect(),
+        results,
+        sections: Vec::new(),
+    }
+}
+
+fn nodes() -> Nodes {
+    let row = |name: &str, error: usize, unknown: usize| NodeRow {
+        name: name.into(),
+        detail: format!("ssh://{name}"),
+        all: Summary { error, unknown, ..Summary::default() },
+        groups: vec![Summary { error, pass: 3, ..Summary::default() }],
+    };
+    Nodes {
+        groups: vec![DRIVER],
+        rows: vec![row("node1", 1, 0), row("node2", 1, 0), row("node3", 0, 2)],
+        passed: vec![SYSTEM],
     }
 }
 
@@ -114,6 +184,7 @@ pub(super) fn files() -> Report {
         command: "envdoc lint",
         about: Vec::new(),
         properties: Vec::new(),
+        overview: Vec::new(),
         results: vec![
             Outcome::new(rule("image-tag-missing", DOCKERFILE, "every tag exists"), tag.into()),
             Outcome::new(rule("apt-cache-kept", DOCKERFILE, "no package cache is in a layer"), note.into()),

@@ -75,6 +75,7 @@ pub fn findings(reports: &[BuildReport]) -> Report {
         command: "envdoc build",
         about: tags.cloned().collect(),
         properties: reports.first().into_iter().flat_map(properties).collect(),
+        overview: Vec::new(),
         results: reports.iter().flat_map(|report| outcomes(report, several)).collect(),
         sections: Vec::new(),
     }
@@ -175,6 +176,7 @@ mod tests {
     use super::*;
     use crate::build_log::Diagnosis;
     use diagnostic::render::{github, html, json, junit, markdown, sarif};
+    use diagnostic::report::Run;
 
     fn item(what: &str, status: Status, message: &str) -> Item {
         Item { what: what.into(), status, message: message.into() }
@@ -258,7 +260,7 @@ mod tests {
             json::text(&sarif::report(&found)).unwrap(),
             github::report(&found),
             markdown::report(&found),
-            html::report(&found),
+            html::report(&found, &Run::default()),
         ];
         for text in texts {
             assert!(text.contains("2.6.0+cpu is installed"), "{text}");

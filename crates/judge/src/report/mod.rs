@@ -15,6 +15,7 @@ pub fn report(facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> Report
         command: "envdoc check",
         about: machine::lines(facts),
         properties: machine::properties(facts),
+        overview: Vec::new(),
         results: results.iter().map(outcome).chain(own.iter().cloned()).collect(),
         sections: Vec::new(),
     }

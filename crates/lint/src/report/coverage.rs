@@ -57,13 +57,19 @@ impl Coverage {
         self.checked.iter().map(|one| one.files.len()).sum::<usize>() + self.unreadable
     }
 
-    /// Lines for people: each type with its rules and files, then what was skipped.
+    /// Lines for people, wrapped.
     pub fn text(&self, layout: Layout) -> String {
         let mut text = String::new();
+        self.lines().iter().for_each(|line| wrapped(&mut text, line, "  ", "    ", layout));
+        text
+    }
+
+    /// Each type with its rules and files, then what was skipped.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         for one in &self.checked {
             let (files, rules) = (plural(one.files.len(), "file"), plural(one.rules, "rule"));
-            let line = format!("{}: {files}, {rules} ({})", one.kind.id(), names(one.files.iter()));
-            wrapped(&mut text, &line, "  ", "    ", layout);
+            lines.push(format!("{}: {files}, {rules} ({})", one.kind.id(), names(one.files.iter())));
         }
         let mut skipped: BTreeMap<Unchecked, Vec<&String>> = BTreeMap::new();
         for one in &self.skipped {
@@ -71,10 +77,9 @@ impl Coverage {
         }
         for (why, files) in skipped {
             let count = plural(files.len(), "file");
-            let line = format!("skipped, {}: {count} ({})", why.title(), names(files.into_iter()));
-            wrapped(&mut text, &line, "  ", "    ", layout);
+            lines.push(format!("skipped, {}: {count} ({})", why.title(), names(files.into_iter())));
         }
-        text
+        lines
     }
 }
 

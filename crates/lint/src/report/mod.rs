@@ -49,11 +49,12 @@ pub fn plural(count: usize, word: &str) -> String {
 }
 
 /// The findings, for every renderer.
-pub fn report(findings: &[Finding]) -> Report {
+pub fn report(findings: &[Finding], coverage: &Coverage) -> Report {
     Report {
         command: "envdoc lint",
-        about: Vec::new(),
+        about: coverage.lines(),
         properties: Vec::new(),
+        overview: Vec::new(),
         results: findings
             .iter()
             .map(|one| Outcome::new(one.rule, one.found.diagnostic(&one.file).into()))
@@ -77,6 +78,6 @@ pub fn text(findings: &[Finding], coverage: &Coverage, layout: Layout) -> String
     };
     format!(
         "{}\n{words} in {files}; details: envdoc explain RULE\n{fix}{checked}",
-        by_file(&report(findings), layout)
+        by_file(&report(findings, coverage), layout)
     )
 }

@@ -6,7 +6,6 @@ pub mod text;
 
 use crate::universe::{Python, series};
 use catalog::Catalog;
-use catalog::cuda::sm;
 use catalog::torch::{Build, Release};
 
 /// Which torch release has a build for which CUDA.
@@ -20,6 +19,8 @@ pub struct Matrix {
     pub rows: Vec<Row>,
     /// The newest day on which a row was held against its source.
     pub checked: String,
+    /// The architecture of each GPU code that builds name, the oldest first: `90`, `Hopper`.
+    pub gpus: Vec<(String, String)>,
 }
 
 /// A torch release.
@@ -52,9 +53,24 @@ pub enum Cell {
         gpus: Option<(String, String)>,
         /// Whether newer GPUs are served by PTX.
         ptx: bool,
-        /// More of it, in a few lines.
-        details: Vec<String>,
+        /// What is in it.
+        build: Box<BuildInfo>,
     },
+}
+
+/// A build as a page describes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildInfo {
+    /// `2.5.1+cu124`.
+    pub version: String,
+    /// The compute capabilities that it has machine code for, the oldest first; empty where not known.
+    pub architectures: Vec<String>,
+    /// The NCCL that it requires or carries.
+    pub nccl: Option<String>,
+    /// The cuDNN that it requires or carries.
+    pub cudnn: Option<String>,
+    /// The command that installs it.
+    pub install: String,
 }
 
 /// What the signs of the cells mean: sign and meaning.
@@ -100,7 +116,23 @@ impl Matrix {
             rows: releases.iter().map(row).collect(),
             checked: releases.iter().map(|release| release.checked.as_str()).max().unwrap_or("").to_owned(),
             cudas: cudas.iter().map(|cuda| (*cuda).to_owned()).collect(),
+            gpus: gpus(catalog, &releases),
         }
+    }
+
+    /// The architectures of these compute capabilities: `Kepler to Hopper`, `up to Hopper` where the catalog
+    /// has no GPU of the oldest; `None` where it has none of the newest.
+    fn architectures(&self, capabilities: &[String]) -> Option<String> {
+        let name = |capability: &String| {
+            let code = bare(capability);
+            self.gpus.iter().find(|(known, _)| *known == code).map(|(_, name)| name)
+        };
+        let (first, last) = (name(capabilities.first()?), name(capabilities.last()?)?);
+        Some(match first {
+            None => format!("up to {last}"),
+            Some(first) if first == last => last.clone(),
+            Some(first) => format!("{first} to {last}"),
+        })
     }
 
     /// What it is, in one line.
@@ -114,26 +146,25 @@ impl Matrix {
 
 impl Cell {
     fn new(release: &Release, build: &Build) -> Cell {
-        let bare = |one: &String| one.replace('.', "");
         let pypi = release.pypi_build.as_deref() == Some(&build.build);
         let gpus =
             build.architectures.as_ref().and_then(|list| Some((bare(list.first()?), bare(list.last()?))));
-        let mut details = vec![format!("torch {}+{}", release.version, build.build)];
-        let list = build.architectures.iter().flatten().map(|one| sm(one)).collect::<Vec<_>>().join(" ");
-        details.push(if list.is_empty() { "GPUs not known".into() } else { list });
-        let partners = [("NCCL", &build.nccl), ("cuDNN", &build.cudnn)];
-        details.extend(
-            partners.iter().filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?))),
-        );
-        details.push(if pypi {
-            format!("pip install torch=={}", release.version)
-        } else {
-            format!(
+        let install = match pypi {
+            true => format!("pip install torch=={}", release.version),
+            false => format!(
                 "pip install torch=={}+{1} --index-url https://download.pytorch.org/whl/{1}",
                 release.version, build.build
-            )
-        });
-        Cell::Build { pypi, gpus, ptx: build.ptx.as_ref().is_some_and(|list| !list.is_empty()), details }
+            ),
+        };
+        let info = BuildInfo {
+            version: format!("{}+{}", release.version, build.build),
+            architectures: build.architectures.clone().unwrap_or_default(),
+            nccl: build.nccl.clone(),
+            cudnn: build.cudnn.clone(),
+            install,
+        };
+        let ptx = build.ptx.as_ref().is_some_and(|list| !list.is_empty());
+        Cell::Build { pypi, gpus, ptx, build: Box::new(info) }
     }
 
     /// In signs: `50-90*`.
@@ -147,6 +178,24 @@ impl Cell {
             }
         }
     }
+}
+
+/// A compute capability (`9.0`) as the table writes it: `90`.
+fn bare(capability: &str) -> String {
+    capability.replace('.', "")
+}
+
+/// The GPU codes that builds of these releases name, with the architecture of a GPU that has it.
+fn gpus(catalog: &'static Catalog, releases: &[&Release]) -> Vec<(String, String)> {
+    let builds = releases.iter().flat_map(|release| &release.builds);
+    let mut named: Vec<&String> = builds.filter_map(|build| build.architectures.as_ref()).flatten().collect();
+    named.sort_by_cached_key(|one| bare(one).parse::<u32>().unwrap_or(u32::MAX));
+    named.dedup();
+    let architecture = |capability: &&String| {
+        let gpu = catalog.gpus().all().iter().find(|gpu| gpu.compute_capability == **capability)?;
+        Some((bare(capability), gpu.architecture.clone()))
+    };
+    named.iter().filter_map(architecture).collect()
 }
 
 /// The first and the last of some Pythons, without the free-threaded ones.

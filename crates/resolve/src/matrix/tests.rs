@@ -3,6 +3,7 @@
 use super::{Cell, Matrix, html, markdown, text};
 use crate::testing::universe;
 use catalog::testing::catalog;
+use diagnostic::report::Run;
 
 fn of(python: &str) -> Matrix {
     let pythons: Vec<_> = universe().pythons.iter().filter(|one| one.text == python).collect();
@@ -36,23 +37,46 @@ fn python_filter_removes_rows_and_columns() {
     assert!(matrix.rows.iter().all(|row| row.torch != "2.1.2"), "2.1 has no wheel for 3.12");
     assert!(matrix.rows.iter().any(|row| row.torch == "2.2.0"));
     assert!(!matrix.cudas.contains(&"11.6".to_owned()), "columns without a build are left out");
-    let unknown = Cell::Build { pypi: false, gpus: None, ptx: false, details: vec![] };
+    let unknown = Cell::Build { pypi: false, gpus: None, ptx: false, build: Box::default() };
     assert_eq!(unknown.signs(), "yes");
 }
 
 #[test]
 fn every_format_has_every_row() {
     let matrix = of("3.12");
-    let texts = [text::report(&matrix, 100), markdown::report(&matrix), html::report(&matrix)];
+    let texts =
+        [text::report(&matrix, 100), markdown::report(&matrix), html::report(&matrix, &Run::default())];
     for text in &texts {
         let text = anstream::adapter::strip_str(text).to_string();
         assert!(text.contains("for Python 3.12"));
         assert!(matrix.rows.iter().all(|row| text.contains(&row.torch)), "{text}");
-        assert!(!text.contains("{t") && text.ends_with('\n'), "{text}");
+        assert!(text.ends_with('\n'), "{text}");
     }
     assert!(texts[0].lines().all(|line| anstream::adapter::strip_str(line).to_string().len() <= 100));
     assert!(texts[1].contains("| 50-90\\* |"));
-    for outside in ["http://", "src=", "<link", "<script", "@import", "url("] {
-        assert!(!texts[2].contains(outside), "{outside}: the page needs nothing else");
+}
+
+/// The newest CUDA is the first column of builds, and each cell leads to a row that says how to install it.
+#[test]
+fn the_page_begins_with_the_newest_cuda_and_explains_each_build() {
+    let matrix = Matrix::new(catalog(), None, None);
+    let page = html::report(&matrix, &Run::default());
+    for outside in ["http://", "src=", "<link", "<script", "@import", "url(", "href=\"http"] {
+        assert!(!page.contains(outside), "{outside}: the page needs nothing else");
     }
+    let columns: Vec<usize> =
+        matrix.cudas.iter().map(|cuda| page.find(&format!(">CUDA {cuda}</th>")).unwrap()).collect();
+    assert!(columns.is_sorted_by(|older, newer| older > newer), "{columns:?}");
+    let links: Vec<&str> =
+        page.split("href=\"#build-").skip(1).map(|rest| &rest[..rest.find('"').unwrap()]).collect();
+    let builds = matrix.rows.iter().flat_map(|row| &row.cells);
+    assert_eq!(links.len(), builds.filter(|cell| matches!(cell, Cell::Build { .. })).count());
+    for link in links {
+        assert_eq!(page.matches(&format!("id=\"build-{link}\"")).count(), 1, "{link}");
+    }
+    for gpus in ["sm_90 (Kepler to Hopper)", "sm_90 (up to Hopper)"] {
+        assert!(page.contains(gpus), "{gpus}");
+    }
+    assert!(page.contains("--index-url https://download.pytorch.org/whl/cu118</code>"));
+    assert!(page.len() < 100_000, "{}", page.len());
 }

@@ -1,10 +1,12 @@
 //! The phases and the verdict as findings, for the renderers that all commands share.
 
 use super::plot;
+use super::text::time;
+use crate::smoke::bandwidth::size;
 use crate::smoke::outcome::{Measured, Outcome, Phase, Status, Verdict};
-use crate::smoke::phase;
+use crate::smoke::phase::{self, PhaseId};
 use diagnose::root_cause::Cause;
-use diagnostic::report::{self, Body, Column, Report, Section, Step};
+use diagnostic::report::{self, Body, Column, Report, Row, Section, Step};
 use diagnostic::{Diagnostic, Subject};
 
 /// A result for each phase, and for each node that a phase failed on; the verdict is the last one and has the
@@ -13,63 +15,96 @@ pub fn report(outcome: &Outcome) -> Report {
     let verdict = report::Outcome::new(phase::verdict(), verdict(outcome));
     Report {
         command: "envdoc smoke",
-        about: vec![
-            format!("{}: {}", outcome.verdict.id(), outcome.message),
-            format!("{} ranks over {}: {}", outcome.ranks.len(), outcome.transport, outcome.ranks.join(", ")),
-        ],
+        about: about(outcome),
         properties: vec![
             ("verdict", outcome.verdict.id().to_owned()),
             ("ranks", outcome.ranks.len().to_string()),
             ("transport", outcome.transport.clone()),
         ],
-        results: outcome.phases.iter().map(of_phase).chain([verdict]).collect(),
+        overview: Vec::new(),
+        results: outcome.phases.iter().map(|phase| of_phase(outcome, phase)).chain([verdict]).collect(),
         sections: sections(outcome),
     }
+}
+
+/// The verdict, the ranks, and what they ran on.
+fn about(outcome: &Outcome) -> Vec<String> {
+    let mut about = vec![
+        format!("{}: {}", outcome.verdict.id(), outcome.message),
+        format!("{} ranks over {}: {}", outcome.ranks.len(), outcome.transport, outcome.ranks.join(", ")),
+    ];
+    about.extend(outcome.hardware.iter().cloned());
+    about.extend(outcome.network.speed.map(|speed| format!("Slowest link: {speed} Mbit/s")));
+    let mut known: Vec<(String, usize)> = Vec::new();
+    for rank in outcome.nccl.iter().flat_map(|nccl| &nccl.ranks) {
+        let (gpu, library) = (&rank.gpu, &rank.library);
+        let driver = gpu.driver.as_deref().unwrap_or("unknown");
+        let shown = format!("{} · driver {driver} · CUDA {} · NCCL {}", gpu.name, gpu.cuda, library.version);
+        match known.iter_mut().find(|(other, _)| *other == shown) {
+            Some((_, count)) => *count += 1,
+            None => known.push((shown, 1)),
+        }
+    }
+    about.extend(known.into_iter().map(|(gpu, count)| format!("{count} × {gpu}")));
+    about
 }
 
 /// What was measured, and what else should be known.
 fn sections(outcome: &Outcome) -> Vec<Section> {
     let gpus = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results);
     let gpus = gpus.map_or(&[][..], |nccl| &nccl.results);
-    let plot = |results: &[Measured], expected| match results {
-        [] => String::new(),
-        _ => plot::drawn(results, expected),
-    };
+    let plot = |results: &[Measured], expected| Body::Chart(Box::new(plot::chart(results, expected)));
+    let slow = slow_sizes(outcome);
     // The finding of any other verdict has the fixes.
     let fixes = if outcome.verdict == Verdict::Unknown { outcome.fixes.clone() } else { Vec::new() };
     let all = [
         ("What to do", Body::Fixes(fixes)),
-        ("Plot", Body::Svg(plot(&outcome.results, outcome.expected.as_ref()))),
-        ("Bandwidth", sizes(&outcome.results)),
-        ("Plot of NCCL on the GPUs", Body::Svg(plot(gpus, None))),
-        ("NCCL on the GPUs", sizes(gpus)),
+        ("Bandwidth by size", plot(&outcome.results, outcome.expected.as_ref())),
+        ("Sizes", sizes(&outcome.results, &slow)),
+        ("Bandwidth of NCCL on the GPUs", plot(gpus, None)),
+        ("Sizes of NCCL on the GPUs", sizes(gpus, &[])),
         ("Remarks", Body::List(outcome.remarks.clone())),
     ];
     all.into_iter().filter_map(|(heading, body)| Section::new(heading, body)).collect()
 }
 
+/// The sizes to mark: those that were compared with a baseline, else the largest, which is compared with the
+/// path.
+fn slow_sizes(outcome: &Outcome) -> Vec<usize> {
+    let largest = outcome.results.last().map(|result| result.bytes);
+    match outcome.slow.contains(&PhaseId::Bandwidth) && outcome.slow_sizes.is_empty() {
+        true => largest.into_iter().collect(),
+        false => outcome.slow_sizes.clone(),
+    }
+}
+
 const SIZES: &[Column] = &[
-    Column::number("bytes"),
-    Column::number("time, µs"),
+    Column::number("size"),
+    Column::number("time"),
     Column::number("algbw, GB/s"),
     Column::number("busbw, GB/s"),
     Column::words("correct"),
 ];
 
-fn sizes(results: &[Measured]) -> Body {
+fn sizes(results: &[Measured], slow: &[usize]) -> Body {
     let row = |result: &Measured| {
-        vec![
-            result.bytes.to_string(),
-            format!("{:.1}", result.seconds * 1e6),
+        let cells = vec![
+            size(result.bytes),
+            time(result.seconds),
             format!("{:.3}", result.algorithm / 1e9),
             format!("{:.3}", result.bus / 1e9),
             if result.wrong == 0 { "yes" } else { "no" }.to_owned(),
-        ]
+        ];
+        let mark = match (result.wrong > 0, slow.contains(&result.bytes)) {
+            (true, _) => Some("wrong"),
+            (false, slow) => slow.then_some("slow"),
+        };
+        Row { cells, mark }
     };
     Body::Table { columns: SIZES, rows: results.iter().map(row).collect() }
 }
 
-fn of_phase(phase: &Phase) -> report::Outcome {
+fn of_phase(outcome: &Outcome, phase: &Phase) -> report::Outcome {
     let subject = phase.node.as_ref().map(Subject::node).unwrap_or_default();
     let verdict = match phase.status {
         Status::Passed => diagnostic::Verdict::Pass,
@@ -80,7 +115,11 @@ fn of_phase(phase: &Phase) -> report::Outcome {
             diagnostic::Verdict::Found(Box::new(found))
         }
     };
-    let step = Some(Step { seconds: phase.seconds, observed: phase.message.clone() });
+    // Rounds were repeated because something looked slow; here it still did.
+    let repeated = phase.id == PhaseId::Repeat && !outcome.slow.is_empty();
+    let slow = phase.status == Status::Passed && (repeated || outcome.slow.contains(&phase.id));
+    let observed = phase.message.clone();
+    let step = Some(Step { seconds: phase.seconds, observed, mark: slow.then_some("slow") });
     report::Outcome { subject, step, ..report::Outcome::new(phase.id, verdict) }
 }
 
@@ -177,6 +216,35 @@ mod tests {
             let text = markdown::report(&report(&outcome));
             assert!(text.contains(shown), "{text}");
         }
+    }
+
+    /// A slow run whose phases all passed: the phase and the size that are slow have a mark.
+    #[test]
+    fn what_is_slow_is_marked() {
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["rank 0".into(), "rank 1".into()]);
+        let start = Instant::now();
+        for phase in [PhaseId::Tcp, PhaseId::Bandwidth, PhaseId::Repeat] {
+            let _ = outcome.finish_phase(phase, start, Vec::new(), "all sizes");
+        }
+        let measured = |bytes, seconds| Measured::new(bytes, seconds, 2, 0);
+        outcome.results = vec![measured(8, 17.1e-6), measured(1 << 20, 2.692_815_6)];
+        let marks = |outcome: &Outcome| {
+            let report = report(outcome);
+            let steps = report.results.iter().filter_map(|result| result.step.as_ref());
+            let steps: Vec<_> = steps.map(|step| step.mark.unwrap_or("")).collect();
+            let Body::Table { rows, .. } = &report.sections[1].body else { panic!("the sizes") };
+            let rows: Vec<_> = rows.iter().map(|row| row.mark.unwrap_or("")).collect();
+            (steps, rows)
+        };
+        outcome.verdict = Verdict::Ok;
+        assert_eq!(marks(&outcome), (vec!["", "", ""], vec!["", ""]));
+        outcome.verdict = Verdict::Slow;
+        outcome.slow = vec![PhaseId::Bandwidth];
+        assert_eq!(marks(&outcome), (vec!["", "slow", "slow"], vec!["", "slow"]));
+        outcome.slow_sizes = vec![8];
+        assert_eq!(marks(&outcome).1, ["slow", ""]);
+        let text = markdown::report(&report(&outcome));
+        assert!(text.contains("| 1 MiB | 2.69 s | ") && text.contains("yes **slow** |"), "{text}");
     }
 
     #[test]

@@ -108,7 +108,8 @@ fn table(results: &[Measured], layout: &Layout, title: &str, text: &mut String) 
     }
 }
 
-fn time(seconds: f64) -> String {
+/// `17.1 µs`, `3.56 ms`, `2.69 s`.
+pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
         s if s < 1.0 => format!("{:.2} ms", s * 1e3),

@@ -108,6 +108,7 @@ pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
+        overview: Vec::new(),
         results: machines.iter().flat_map(of_machine).collect(),
         sections: Vec::new(),
     }
@@ -125,6 +126,7 @@ pub fn not_found(name: &str, why: &str) -> results::Report {
         command: "envdoc inspect",
         about: vec![name.to_owned()],
         properties: vec![("image", name.to_owned())],
+        overview: Vec::new(),
         results: vec![Outcome::new(&ExistenceRule as &dyn Rule, absent(why))],
         sections: Vec::new(),
     }
