@@ -18,6 +18,7 @@ mod language;
 mod layers;
 mod limits;
 mod lint;
+mod mcp;
 mod nccl;
 mod packaging;
 mod refresh;
