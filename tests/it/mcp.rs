@@ -38,10 +38,16 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
+        Server::with(&[])
+    }
+
+    fn with(variables: &[(&str, &str)]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_envdoc"))
             .args(["mcp", "--no-config"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env("ENVDOC_CATALOG_DIR", "")
+            .env_remove("DOCKER_HOST")
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -181,6 +187,23 @@ fn no_tool_reads_the_connection() {
     }
     let (code, rest, _) = server.end();
     assert_eq!((code, rest.as_str()), (Some(0), ""));
+}
+
+/// `DOCKER_HOST` is no argument of a call.
+#[test]
+fn no_engine_on_another_machine_is_asked() {
+    let mut server = Server::with(&[("DOCKER_HOST", "tcp://192.0.2.1:2375")]);
+    server.send(&initialize());
+    server.receive();
+    let start = Instant::now();
+    server.send(&call(1, "snapshot", &json!({"redact": false, "timeout": 30, "max_bytes": 1 << 20})));
+    let answer = server.receive()["result"]["structuredContent"].to_string();
+    assert!(answer.contains("it is on another machine, which `envdoc mcp` does not ask"), "{answer}");
+    server.send(&call(2, "inspect", &json!({"image": "python:3.12"})));
+    let answer = server.receive()["result"]["content"][0]["text"].to_string();
+    assert!(answer.contains("tcp://192.0.2.1:2375 is not on this machine"), "{answer}");
+    assert!(start.elapsed() < Duration::from_secs(30));
+    server.end();
 }
 
 /// What tools/list costs a client: schemas of all answers included.

@@ -36,10 +36,11 @@ pub(crate) fn checked(
                 .hint(format!("arguments of {tool}: {known}")));
         };
         let expected = types(property);
-        if !expected.is_empty() && !expected.contains(&type_of(value)) {
+        let found = type_of(value);
+        let number = found == "integer" && expected.contains(&"number");
+        if !expected.is_empty() && !expected.contains(&found) && !number {
             let expected: Vec<&str> = expected.into_iter().filter(|one| *one != "null").collect();
-            let message =
-                format!("argument {name:?} is of type {}, not {}", type_of(value), expected.join(" or "));
+            let message = format!("argument {name:?} is of type {found}, not {}", expected.join(" or "));
             return Err(Error::new(Kind::Usage, message));
         }
         if is_empty(value) {
@@ -108,6 +109,7 @@ mod tests {
         let (common, rest) = check(json!({"from": "a", "only": ["gpu"], "timeout": null})).unwrap();
         assert_eq!((common.max_bytes, common.cursor), (MAX_BYTES_DEFAULT, None));
         assert_eq!(Value::Object(rest), json!({"from": "a", "only": ["gpu"]}));
+        assert!(check(json!({"timeout": 20})).is_ok() && check(json!({"timeout": 0.5})).is_ok());
         let (common, rest) = check(json!({"max_bytes": 9000, "cursor": "1.2"})).unwrap();
         assert_eq!((common.max_bytes, common.cursor.as_deref(), rest.len()), (9000, Some("1.2"), 0));
         for (given, message, hint) in [

@@ -110,7 +110,9 @@ type Entry = (Option<String>, Value);
 
 fn take(document: &mut Value, pointer: &str) -> Vec<Entry> {
     match document.pointer_mut(pointer) {
-        Some(Value::Array(entries)) => std::mem::take(entries).into_iter().map(|entry| (None, entry)).collect(),
+        Some(Value::Array(entries)) => {
+            std::mem::take(entries).into_iter().map(|entry| (None, entry)).collect()
+        }
         Some(Value::Object(entries)) => {
             std::mem::take(entries).into_iter().map(|(key, entry)| (Some(key), entry)).collect()
         }
@@ -207,7 +209,10 @@ mod tests {
             let part = part(&whole, &["/results", "/notes"], from, 8 << 10).unwrap();
             assert!(size(&part.document) + STATEMENT_LIMIT_BYTES <= 8 << 10);
             let results = part.document["results"].as_array().unwrap().clone();
-            assert_eq!((part.lists[0].first, part.lists[0].count, part.lists[0].total), (from, results.len(), 300));
+            assert_eq!(
+                (part.lists[0].first, part.lists[0].count, part.lists[0].total),
+                (from, results.len(), 300)
+            );
             // Its other list takes 4,600 bytes, more than half of the limit.
             assert_eq!(part.lists[1].list, "/notes");
             assert_eq!(part.document["notes"].as_array().unwrap().len(), part.lists[1].count);
@@ -225,7 +230,8 @@ mod tests {
 
     #[test]
     fn objects_are_lists_too() {
-        let readings: Map<String, Value> = (0..90).map(|i| (format!("k{i:02}"), json!("z".repeat(200)))).collect();
+        let readings: Map<String, Value> =
+            (0..90).map(|i| (format!("k{i:02}"), json!("z".repeat(200)))).collect();
         let whole = json!({"readings": readings});
         let one = part(&whole, &["/readings"], 0, 8 << 10).unwrap();
         let next = part(&whole, &["/readings"], one.next.unwrap(), 64 << 10).unwrap();

@@ -1,4 +1,5 @@
-//! Answers that were cut, kept for the calls that ask for the rest: the parts of one answer are of one moment.
+//! Answers that were cut, kept for the calls that ask for the rest: the parts of one answer are of one
+//! moment.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -53,16 +54,19 @@ impl Pages {
         arguments: &Map<String, Value>,
         cursor: &str,
     ) -> Result<(Arc<Answer>, u64, usize), Error> {
-        let parsed = cursor.split_once('.').and_then(|(number, from)| {
-            Some((number.parse::<u64>().ok()?, from.parse::<usize>().ok()?))
-        });
+        let parsed = cursor
+            .split_once('.')
+            .and_then(|(number, from)| Some((number.parse::<u64>().ok()?, from.parse::<usize>().ok()?)));
         let Some((number, from)) = parsed else {
             return Err(Error::new(Kind::Usage, format!("cursor: {cursor:?} is not a cursor"))
                 .hint("pass `next_cursor` of the answer that was cut"));
         };
         let Some(kept) = self.kept.iter().find(|kept| kept.number == number && kept.tool == tool) else {
-            return Err(Error::new(Kind::Usage, format!("cursor: the answer of {cursor:?} is no longer kept"))
-                .hint("call the tool again without `cursor`"));
+            return Err(Error::new(
+                Kind::Usage,
+                format!("cursor: the answer of {cursor:?} is no longer kept"),
+            )
+            .hint("call the tool again without `cursor`"));
         };
         if !arguments.is_empty() && *arguments != kept.arguments {
             return Err(Error::new(Kind::Usage, "cursor: it belongs to a call with other arguments")

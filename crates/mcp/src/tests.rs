@@ -37,7 +37,8 @@ struct Wait {
 }
 
 fn tools() -> Vec<Tool> {
-    let description = |name| Description { name, title: name, text: name, lists: &["/texts"], network: false };
+    let description =
+        |name| Description { name, title: name, text: name, lists: &["/texts"], network: false };
     let repeat = |Repeat { text, count }| {
         if text == "bad" {
             return Err(Error::new(Kind::Usage, "bad text").hint("write another"));
@@ -315,7 +316,9 @@ fn lines_that_are_no_messages_are_refused_and_the_session_goes_on() {
     }
     // No answer to notifications and blank lines.
     let input = client.input.as_mut().unwrap();
-    input.write_all(b"\n  \r\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":7}\n").unwrap();
+    input
+        .write_all(b"\n  \r\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":7}\n")
+        .unwrap();
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     client.send(&initialize());
     assert_eq!(client.receive()["id"], "hello");
@@ -343,10 +346,24 @@ fn values() -> impl Strategy<Value = Value> {
 
 fn methods() -> impl Strategy<Value = String> {
     let known = [
-        "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list",
-        "resources/read", "resources/templates/list", "resources/subscribe", "completion/complete",
-        "prompts/get", "logging/setLevel", "subscriptions/listen", "tasks/get", "tasks/cancel",
-        "notifications/cancelled", "notifications/initialized", "notifications/progress",
+        "initialize",
+        "ping",
+        "server/discover",
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "resources/subscribe",
+        "completion/complete",
+        "prompts/get",
+        "logging/setLevel",
+        "subscriptions/listen",
+        "tasks/get",
+        "tasks/cancel",
+        "notifications/cancelled",
+        "notifications/initialized",
+        "notifications/progress",
         "notifications/roots/list_changed",
     ];
     prop_oneof![4 => proptest::sample::select(&known[..]).prop_map(str::to_owned), 1 => ".{0,20}"]
@@ -380,7 +397,8 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     });
     let notification = (methods(), parameters())
         .prop_map(|(method, params)| json!({"jsonrpc": "2.0", "method": method, "params": params}));
-    let response = (values(), values()).prop_map(|(id, result)| json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    let response =
+        (values(), values()).prop_map(|(id, result)| json!({"jsonrpc": "2.0", "id": id, "result": result}));
     let whole = prop_oneof![
         6 => message.clone(),
         2 => notification.prop_map(|message| message.to_string().into_bytes()),
@@ -411,9 +429,8 @@ fn talk(before: &[Vec<u8>], after: &[Vec<u8>]) -> Result<(), TestCaseError> {
     client.ended.recv_timeout(PATIENCE).expect("the server hangs").unwrap();
     let mut seen_last = false;
     for line in answers.lines() {
-        let answer: Value = serde_json::from_str(line).map_err(|error| {
-            TestCaseError::fail(format!("not JSON: {error}: {line}"))
-        })?;
+        let answer: Value = serde_json::from_str(line)
+            .map_err(|error| TestCaseError::fail(format!("not JSON: {error}: {line}")))?;
         prop_assert_eq!(&answer["jsonrpc"], "2.0");
         prop_assert!(line.len() < 2 << 20);
         seen_last |= answer["id"] == "last";

@@ -44,8 +44,8 @@ pub struct Description {
     pub title: &'static str,
     /// What it does and when to use it.
     pub text: &'static str,
-    /// The lists of the document that may be cut, as JSON pointers: the first in parts that a cursor continues,
-    /// the others at their end, the last of them first.
+    /// The lists of the document that may be cut, as JSON pointers: the first in parts that a cursor
+    /// continues, the others at their end, the last of them first.
     pub lists: &'static [&'static str],
     /// Whether an argument makes it use the network.
     pub network: bool,
@@ -90,8 +90,28 @@ impl Tool {
     }
 }
 
-/// A schema without references: not every client resolves them in arguments.
+/// A schema without references, which not every client resolves in arguments, and with each description in
+/// one line.
 fn inlined<T: JsonSchema>() -> JsonObject {
+    let mut schema = root::<T>();
+    unwrap_descriptions(&mut schema);
+    schema
+}
+
+fn unwrap_descriptions(schema: &mut JsonObject) {
+    for (key, value) in schema {
+        match value {
+            Value::String(text) if key == "description" => *text = text.replace('\n', " "),
+            Value::Object(inner) => unwrap_descriptions(inner),
+            Value::Array(entries) => {
+                entries.iter_mut().filter_map(Value::as_object_mut).for_each(unwrap_descriptions);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn root<T: JsonSchema>() -> JsonObject {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -146,12 +146,7 @@ fn unknown(universe: &Universe, text: &str, id: &str) -> Error {
 }
 
 /// The explanation of a signature id, an error code or a log line; `None` if it is none of them.
-fn failure(
-    catalog: &'static Catalog,
-    text: &str,
-    id: &str,
-    width: usize,
-) -> Option<Result<String, Error>> {
+fn failure(catalog: &'static Catalog, text: &str, id: &str, width: usize) -> Option<Result<String, Error>> {
     if let Some(page) = signature_page(catalog, id, width) {
         return Some(Ok(page));
     }

@@ -44,9 +44,9 @@ pub(super) fn tool(program: Program) -> Tool {
         name: "check",
         title: "Check a GPU machine",
         text: "Find what is wrong with this machine or a recorded one: NVIDIA driver, GPUs, CUDA, NCCL, \
-               fabric, container toolkit, Docker, Python, limits. Returns one result a check with its status \
-               (pass, warning, error, unknown, not-applicable), the evidence and the commands that fix it. \
-               `unknown` is not healthy: it could not be checked.",
+               fabric, container toolkit, Docker, Python, limits. Returns one result a check with its \
+               status (pass, warning, error, unknown, not-applicable), the evidence and the commands \
+               that fix it. `unknown` is not healthy: it could not be checked.",
         lists: &["/results"],
         network: false,
     };

@@ -22,7 +22,8 @@ use crate::cli::diagnose::{of_machine, reads, require_lines};
 struct Arguments {
     /// Log files (also gzip or zstd), or directories of log files.
     paths: Vec<NamedPath>,
-    /// Snapshot file of a recorded machine, made with `envdoc snapshot`, whose checks confirm or rule out causes.
+    /// Snapshot file of a recorded machine, made with `envdoc snapshot`, whose checks confirm or rule out
+    /// causes.
     from: Option<NamedPath>,
     /// Confirm or rule out causes with the checks of this machine.
     #[serde(default)]
@@ -36,9 +37,10 @@ pub(super) fn tool(program: Program) -> Tool {
     let description = Description {
         name: "diagnose",
         title: "Find the root cause in logs",
-        text: "Find the root cause in the logs of a failed training or inference job: what failed first, on which \
-               rank and node, the evidence lines, possible causes and how to confirm each, and the fix. The first \
-               of `causes` is the root cause; `unmatched_errors` are errors without an explanation.",
+        text: "Find the root cause in the logs of a failed training or inference job: what failed \
+               first, on which rank and node, the evidence lines, possible causes and how to confirm \
+               each, and the fix. The first of `causes` is the root cause; `unmatched_errors` are \
+               errors without an explanation.",
         lists: &["/causes", "/timeline", "/suspicious", "/last", "/unmatched_errors", "/unread", "/remarks"],
         network: false,
     };

@@ -13,8 +13,8 @@ use crate::cli::explain::{self, Topic};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Id of a check, lint rule or signature; an error code (`xid 79`, `CUDA error 803`); one line of a log; a
-    /// name with or without a version (`torch==2.6.0`, `cu121`, `driver 550`, `h100`); an environment
+    /// Id of a check, lint rule or signature; an error code (`xid 79`, `CUDA error 803`); one line of a log;
+    /// a name with or without a version (`torch==2.6.0`, `cu121`, `driver 550`, `h100`); an environment
     /// variable (`NCCL_SOCKET_IFNAME`).
     text: String,
 }
@@ -36,9 +36,9 @@ pub(super) fn tool(program: Program) -> Tool {
     let description = Description {
         name: "explain",
         title: "Explain an id, error or version",
-        text: "Explain a finding's id, an error line or code, an environment variable, or a version of torch, \
-               CUDA, driver, NCCL, GPU or image: meaning, causes, how to confirm each, fixes, whether the \
-               version exists. Offline, from a catalog with sources.",
+        text: "Explain a finding's id, an error line or code, an environment variable, or a version of \
+               torch, CUDA, driver, NCCL, GPU or image: meaning, causes, how to confirm each, fixes, \
+               whether the version exists. Offline, from a catalog with sources.",
         lists: &[],
         network: false,
     };
@@ -48,7 +48,11 @@ pub(super) fn tool(program: Program) -> Tool {
 fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
     let (topic, shown) = explain::explained(program.catalog, &arguments.text, LAYOUT.width)?;
     let explanation = terminal::plain(&shown);
-    let report =
-        ExplainReport { schema: 1, envdoc: env!("CARGO_PKG_VERSION"), topic, explanation: explanation.clone() };
+    let report = ExplainReport {
+        schema: 1,
+        envdoc: env!("CARGO_PKG_VERSION"),
+        topic,
+        explanation: explanation.clone(),
+    };
     Answer::new(&report, explanation)
 }

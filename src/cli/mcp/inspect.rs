@@ -32,8 +32,8 @@ struct Arguments {
     /// Uses the network: ask only the registry.
     #[serde(default)]
     remote: bool,
-    /// Docker engine: `unix:///path`; `ssh://user@host` and `tcp://address:port` use the network [default: the
-    /// engine on this machine].
+    /// Docker engine: `unix:///path`; `ssh://user@host` and `tcp://address:port` use the network [default:
+    /// the engine on this machine].
     host: Option<String>,
     /// Snapshot files of recorded machines that should run the image, made with `envdoc snapshot`.
     #[serde(default)]
@@ -41,8 +41,8 @@ struct Arguments {
     /// This machine should run the image.
     #[serde(default)]
     here: bool,
-    /// Architecture to read of a multi-platform image: `x86_64` or `aarch64` [default: that of the machines, else
-    /// x86_64].
+    /// Architecture to read of a multi-platform image: `x86_64` or `aarch64` [default: that of the machines,
+    /// else x86_64].
     arch: Option<String>,
     /// Timeout for the engine and the registry, in seconds [default: 30].
     timeout: Option<f64>,
@@ -57,9 +57,9 @@ pub(super) fn tool(program: Program) -> Tool {
     let description = Description {
         name: "inspect",
         title: "Inspect a container image",
-        text: "Show what an image contains (torch, CUDA, layers, variables, labels), and whether it runs on a \
-               machine: architecture, driver, CUDA, GPUs. Nothing is pulled or started. Asks the Docker engine of \
-               this machine; a registry only with `registry` or `remote`.",
+        text: "Show what an image contains (torch, CUDA, layers, variables, labels), and whether it \
+               runs on a machine: architecture, driver, CUDA, GPUs. Nothing is pulled or started. Asks \
+               the Docker engine of this machine; a registry only with `registry` or `remote`.",
         lists: &["/machines", "/image/layers", "/image/labels", "/image/environment", "/contents"],
         network: true,
     };
@@ -67,8 +67,8 @@ pub(super) fn tool(program: Program) -> Tool {
 }
 
 fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
-    let reference = Reference::parse(&arguments.image)
-        .map_err(|why| Error::new(Kind::Usage, format!("image: {why}")))?;
+    let reference =
+        Reference::parse(&arguments.image).map_err(|why| Error::new(Kind::Usage, format!("image: {why}")))?;
     let machines = machines(program, arguments)?;
     let of_machine = || machines.first().and_then(|(_, facts)| facts.system.architecture.known().cloned());
     let request = InspectRequest {

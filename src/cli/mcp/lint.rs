@@ -25,8 +25,8 @@ struct Arguments {
     /// Compose files to merge, in this order.
     #[serde(default)]
     compose: Vec<NamedPath>,
-    /// Type of the files where their names and contents do not show it: `dockerfile`, `compose`, `kubernetes`,
-    /// `shell`, `slurm`, `python`, `deepspeed`, `hostfile`, `requirements` …
+    /// Type of the files, where their names and contents do not show it.
+    #[schemars(extend("enum" = values::kind_ids()))]
     r#type: Option<String>,
     /// Build context of the Dockerfiles [default: found].
     context: Option<NamedPath>,
@@ -50,10 +50,11 @@ pub(super) fn tool(program: Program) -> Tool {
     let description = Description {
         name: "lint",
         title: "Lint Dockerfiles and settings",
-        text: "Find mistakes in Dockerfiles, Compose files, Kubernetes manifests, Slurm, shell and Python \
-               training scripts, DeepSpeed configurations, hostfiles, requirements and daemon settings. Reads \
-               the named files and the files that they refer to, offline, and changes nothing; findings carry \
-               certain fixes as `edits`. An error means that the file will fail.",
+        text: "Find mistakes in Dockerfiles, Compose files, Kubernetes manifests, Slurm, shell and \
+               Python training scripts, DeepSpeed configurations, hostfiles, requirements and daemon \
+               settings. Reads the named files and the files that they refer to, offline, and changes \
+               nothing; findings carry certain fixes as `edits`. An error means that the file will \
+               fail.",
         lists: &["/findings", "/skipped", "/checked", "/files"],
         network: false,
     };

@@ -58,7 +58,8 @@ struct Program {
 }
 
 /// How the texts of answers are laid out, whatever the screen.
-const LAYOUT: Layout = Layout { width: diagnostic::terminal::WIDTH_MAX, unicode: true, verbose: false, root: false };
+const LAYOUT: Layout =
+    Layout { width: diagnostic::terminal::WIDTH_MAX, unicode: true, verbose: false, root: false };
 
 impl Args {
     /// Serves one client.

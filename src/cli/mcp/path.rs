@@ -17,7 +17,9 @@ impl TryFrom<String> for NamedPath {
 
     fn try_from(text: String) -> Result<NamedPath, Error> {
         match text.as_str() {
-            "-" => Err(Error::new(Kind::Usage, "standard input is the connection to the client: name a file")),
+            "-" => {
+                Err(Error::new(Kind::Usage, "standard input is the connection to the client: name a file"))
+            }
             _ => Ok(NamedPath(text.into())),
         }
     }

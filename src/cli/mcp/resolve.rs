@@ -88,9 +88,10 @@ pub(super) fn tool(program: Program) -> Tool {
     let description = Description {
         name: "resolve",
         title: "Find compatible versions",
-        text: "Find versions of driver, CUDA, Python, torch, DeepSpeed, NCCL and other packages that work \
-               together, with the reasons, the rejected alternatives and the base image; or the conflict and the \
-               nearest stacks. What is not named is chosen. Offline, from a catalog of releases that exist.",
+        text: "Find versions of driver, CUDA, Python, torch, DeepSpeed, NCCL and other packages that \
+               work together, with the reasons, the rejected alternatives and the base image; or the \
+               conflict and the nearest stacks. What is not named is chosen. Offline, from a catalog of \
+               releases that exist.",
         lists: &["/rejected", "/nearest", "/because"],
         network: false,
     };
@@ -125,12 +126,8 @@ fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
     let Requirements { request, warnings, notes } =
         machines.requirements(program.catalog, parsed, &stack_args::today(), &here)?;
     let outcome = resolve::resolve(universe, &request);
-    let report = Report {
-        requirements: &request.requirements,
-        outcome: &outcome,
-        warnings: &warnings,
-        notes: &notes,
-    };
+    let report =
+        Report { requirements: &request.requirements, outcome: &outcome, warnings: &warnings, notes: &notes };
     let text = resolve::report::text::report(&report, LAYOUT);
     Answer::new(&json::report(&report), terminal::plain(&text))
 }

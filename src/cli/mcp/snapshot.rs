@@ -23,9 +23,9 @@ pub(super) fn tool(program: Program) -> Tool {
     let description = Description {
         name: "snapshot",
         title: "Record this machine",
-        text: "Record what `check` reads on this machine: files, outputs of programs, answers of the Docker \
-               engine, each with the question as its key. For a bug report, or as a file for the argument \
-               `from` of other tools. Nothing is written; large answers come in parts.",
+        text: "Record what `check` reads on this machine: files, outputs of programs, answers of the \
+               Docker engine, each with the question as its key. For a bug report, or as a file for the \
+               argument `from` of other tools. Nothing is written; large answers come in parts.",
         lists: &["/readings"],
         network: false,
     };
