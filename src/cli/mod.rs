@@ -45,7 +45,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::{terminal, visible};
 use docker::transport::Transports;
 use facts::{Expected, Facts, gather};
-use host::live::{Engines, Live};
+use host::live::Live;
 use host::load::{self, Load};
 use host::record::Recorder;
 use interrupts::Interrupts;
@@ -207,26 +207,13 @@ fn read_machine(
     expected: Expected,
     interrupts: &Interrupts,
 ) -> Result<(Recorder, Facts), Error> {
-    let engines = Arc::new(Transports::default());
-    read_machine_with(engines, catalog, root, timeout, expected, interrupts)
-}
-
-/// [`read_machine`], with what asks container engines.
-fn read_machine_with(
-    engines: Arc<dyn Engines>,
-    catalog: &'static Catalog,
-    root: Option<&Path>,
-    timeout: Option<Duration>,
-    expected: Expected,
-    interrupts: &Interrupts,
-) -> Result<(Recorder, Facts), Error> {
     let limit = load::limit(timeout, Load::now());
     let deadline = Instant::now() + limit;
     // Programs and engines time out a little earlier than gathering, so that the report names the one that
     // did not answer.
     let early = deadline - limit / 20;
     let host = match root {
-        None => Live::new(early).with_engines(engines),
+        None => Live::new(early).with_engines(Arc::new(Transports::default())),
         Some(root) => Live::below(&root.to_string_lossy(), early).map_err(|error| {
             Error::new(Kind::File, format!("cannot read {}: {error}", root.display()))
                 .hint("--root requires a directory")

@@ -19,7 +19,7 @@ use crate::arguments::{self, Common};
 use crate::bounded::{self, Cut};
 use crate::pages::Pages;
 use crate::resources;
-use crate::serve::Server;
+use crate::server::Server;
 use crate::tool::{Answer, MAX_BYTES, Tool};
 
 /// The tools that run at once; further calls wait.

@@ -15,13 +15,15 @@ mod line;
 mod pages;
 mod resources;
 mod serve;
+mod server;
 mod tool;
 mod transport;
 
 pub use bounded::Cut;
 pub use line::LINE_LIMIT_BYTES;
 pub use resources::{Entry, Topic};
-pub use serve::{Server, serve};
+pub use serve::serve;
+pub use server::Server;
 pub use tool::{Answer, Description, MAX_BYTES, MAX_BYTES_DEFAULT, MIN_BYTES, Tool};
 
 #[cfg(test)]

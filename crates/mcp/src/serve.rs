@@ -7,20 +7,8 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 
 use crate::handler::Handler;
-use crate::resources::Topic;
-use crate::tool::Tool;
+use crate::server::Server;
 use crate::transport::Lines;
-
-/// What a server offers.
-pub struct Server {
-    /// The name of the program.
-    pub name: &'static str,
-    pub version: &'static str,
-    /// What a model should know of it before it calls a tool.
-    pub instructions: String,
-    pub tools: Vec<Tool>,
-    pub topics: Vec<Topic>,
-}
 
 /// Answers a client until its input ends or `stop` comes. Needs a tokio runtime.
 ///

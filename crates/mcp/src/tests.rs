@@ -77,6 +77,7 @@ struct Client {
 
 impl Client {
     fn start() -> Client {
+        diagnostic::terminal::be_quiet();
         let (server_input, input) = std::io::pipe().unwrap();
         let (output, server_output) = std::io::pipe().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -344,29 +345,30 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
+const METHODS: &[&str] = &[
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "resources/subscribe",
+    "completion/complete",
+    "prompts/get",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/cancel",
+    "notifications/cancelled",
+    "notifications/initialized",
+    "notifications/progress",
+    "notifications/roots/list_changed",
+];
+
 fn methods() -> impl Strategy<Value = String> {
-    let known = [
-        "initialize",
-        "ping",
-        "server/discover",
-        "tools/list",
-        "tools/call",
-        "resources/list",
-        "resources/read",
-        "resources/templates/list",
-        "resources/subscribe",
-        "completion/complete",
-        "prompts/get",
-        "logging/setLevel",
-        "subscriptions/listen",
-        "tasks/get",
-        "tasks/cancel",
-        "notifications/cancelled",
-        "notifications/initialized",
-        "notifications/progress",
-        "notifications/roots/list_changed",
-    ];
-    prop_oneof![4 => proptest::sample::select(&known[..]).prop_map(str::to_owned), 1 => ".{0,20}"]
+    prop_oneof![4 => proptest::sample::select(METHODS).prop_map(str::to_owned), 1 => ".{0,20}"]
 }
 
 /// Parameters that are nearly right.
@@ -392,9 +394,11 @@ fn parameters() -> impl Strategy<Value = Value> {
 /// One line of a client that has gone wrong, which may have no end.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let ids = prop_oneof![3 => (0_u64..4).prop_map(Value::from), 1 => values()];
-    let message = (ids, methods(), parameters()).prop_map(|(id, method, params)| {
-        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string().into_bytes()
-    });
+    let message = (ids, methods(), parameters())
+        .prop_map(|(id, method, params)| {
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string().into_bytes()
+        })
+        .boxed();
     let notification = (methods(), parameters())
         .prop_map(|(method, params)| json!({"jsonrpc": "2.0", "method": method, "params": params}));
     let response =
@@ -440,7 +444,7 @@ fn talk(before: &[Vec<u8>], after: &[Vec<u8>]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn no_client_ends_the_server(before in vec(lines(), 0..6), after in vec(lines(), 0..24)) {

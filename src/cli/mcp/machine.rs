@@ -1,14 +1,10 @@
 //! The machines that tools examine, redacted unless a call says otherwise.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use diagnostic::error::{Error, Kind};
-use docker::transport::{Endpoint, Transports};
 use facts::{Expected, Facts, gather};
-use host::Reading;
-use host::live::Engines;
 use host::snapshot::Snapshot;
 
 use super::Program;
@@ -25,31 +21,10 @@ pub(super) fn timeout(seconds: Option<f64>) -> Result<Option<Duration>, Error> {
     parsed.map_err(|error| Error::new(Kind::Usage, format!("timeout: {error}")))
 }
 
-/// The engine of this machine. One elsewhere, to which `DOCKER_HOST` or a context may lead, is unknown:
-/// asking it would use the network without an argument that says so.
-#[derive(Default)]
-struct EngineHere(Transports);
-
-impl Engines for EngineHere {
-    fn get(&self, endpoint: &str, path: &str, deadline: Instant) -> Reading {
-        match Endpoint::from(endpoint).is_elsewhere() {
-            true => Reading::failed("it is on another machine, which `envdoc mcp` does not ask"),
-            false => self.0.get(endpoint, path, deadline),
-        }
-    }
-}
-
 /// What was read of this machine.
 pub(super) fn here(program: &Program, timeout: Option<Duration>, redact: bool) -> Result<Snapshot, Error> {
-    let engine = Arc::new(EngineHere::default());
-    let (recorder, _) = crate::cli::read_machine_with(
-        engine,
-        program.catalog,
-        None,
-        timeout,
-        Expected::default(),
-        &program.interrupts,
-    )?;
+    let (recorder, _) =
+        crate::cli::read_machine(program.catalog, None, timeout, Expected::default(), &program.interrupts)?;
     let snapshot = Snapshot::of(recorder.readings());
     Ok(if redact { snapshot.redact() } else { snapshot })
 }
