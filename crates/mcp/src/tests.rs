@@ -277,7 +277,7 @@ fn a_client_that_reads_nothing_more_ends_the_session() {
 fn too_many_requests_and_used_ids_are_refused() {
     let mut client = Client::initialized();
     for id in 0..33 {
-        client.send(&call(json!(id), "wait", json!({"milliseconds": 1500})));
+        client.send(&call(json!(id), "wait", json!({"milliseconds": 20_000})));
     }
     let refused = client.receive();
     assert_eq!(refused["id"], 32);
