@@ -122,6 +122,7 @@ if [ "$mode" != quick ]; then
         judge docker-compose-2 ENVDOC_COMPOSE target/compose/usr/libexec/docker/cli-plugins/docker-compose compose_plugin
     fi
     judge libnccl ENVDOC_NCCL_PYTHON target/nccl/bin python_package nccl nvidia-nccl-cu12
+    judge mcp-python ENVDOC_MCP_PYTHON target/mcp/bin/python python_package mcp 'mcp>=2,<3'
     export ENVDOC_JUDGES=required
     "${ENVDOC_UV:-uv}" --version
     "${ENVDOC_HADOLINT:-hadolint}" --version

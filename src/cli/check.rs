@@ -225,7 +225,7 @@ impl Args {
 }
 
 /// What the options say, over what the settings say.
-fn expected(mut expected: Expected, texts: &[String]) -> Result<Expected, Error> {
+pub(super) fn expected(mut expected: Expected, texts: &[String]) -> Result<Expected, Error> {
     for text in texts.iter().filter(|text| !text.is_empty()) {
         expected.add(text).map_err(|error| {
             Error::new(Kind::Usage, format!("--expect: {error}"))

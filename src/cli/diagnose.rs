@@ -154,7 +154,7 @@ impl Args {
 }
 
 /// An error if nothing was read: then finding nothing means nothing.
-fn require_lines(reads: &[Read]) -> Result<(), Error> {
+pub(super) fn require_lines(reads: &[Read]) -> Result<(), Error> {
     let unread = |read: &&Read| read.unread.is_some();
     let names: Vec<&str> = reads.iter().filter(unread).map(|read| read.name.as_str()).collect();
     if !names.is_empty() && reads.iter().all(|read| read.unread.is_some() || read.lines == 0) {
@@ -170,7 +170,7 @@ fn no_line() -> Error {
     Error::new(Kind::File, "the logs are empty: no line to diagnose")
 }
 
-fn reads(catalog: &'static Catalog, paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
+pub(super) fn reads(catalog: &'static Catalog, paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
     let sources = read::sources(paths)?;
     if !sources.iter().any(|source| !matches!(source, Source::LeftOut { .. })) {
         return Err(
@@ -180,6 +180,6 @@ fn reads(catalog: &'static Catalog, paths: &[PathBuf]) -> Result<Vec<Read>, Erro
     read::read_all(catalog, &sources)
 }
 
-fn of_machine(facts: &Facts) -> Machine<'_> {
+pub(super) fn of_machine(facts: &Facts) -> Machine<'_> {
     Machine { facts, checks: CHECKS }
 }

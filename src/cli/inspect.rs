@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::format::Format;
 use super::headings::{CONNECTION, MACHINES, OUTPUT};
 use super::interrupts::Interrupts;
-use ::build::inspect::{InspectError, InspectRequest, inspect};
+use ::build::inspect::{ImageSource, InspectError, InspectRequest, inspect};
 use ::cluster::waiting::Waiting;
 use ::image::inspect::report::{self, Machine};
 use ::image::inspect::{Reference, judge};
@@ -155,7 +155,7 @@ impl Args {
             reference,
             architecture: self.arch.clone().or_else(of_machine).unwrap_or_else(|| "x86_64".into()),
             host: self.host.clone(),
-            remote: self.remote,
+            source: if self.remote { ImageSource::Registry } else { ImageSource::EngineThenRegistry },
             plain_http: self.plain_http,
             certificates: self.ca_cert.clone(),
             timeout: self.timeout,
@@ -180,6 +180,7 @@ impl Args {
     }
 }
 
-fn name(path: &Path) -> String {
+/// The name of a snapshot's file, as reports name the machine.
+pub(super) fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

@@ -9,12 +9,17 @@ use diagnostic::error::Kind;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupts {
     handled_by_command: Arc<AtomicBool>,
+    waits: Arc<AtomicBool>,
 }
 
 impl Interrupts {
     /// From now on Ctrl-C ends the programs that were started, and then envdoc: they are in process groups of
     /// their own, which the terminal does not signal.
     pub(super) fn end_programs(&self) {
+        // Once is enough, however often the machine is read.
+        if self.waits.swap(true, Ordering::SeqCst) {
+            return;
+        }
         let handled_by_command = self.handled_by_command.clone();
         // Without a runtime, Ctrl-C ends only envdoc.
         let Ok(runtime) = docker::runtime() else { return };

@@ -4,24 +4,23 @@ use super::output::Output;
 use ::config::FailOn;
 use catalog::Catalog;
 use checks::CHECKS;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::PathBuf;
 
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
-use crate::cli::settings::{self, SettingsFiles};
+use crate::cli::lint_files::{self, Linted};
+use crate::cli::settings::SettingsFiles;
 use crate::cli::values;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::rule::select;
 use diagnostic::{terminal, visible};
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 use lint::collect::{Collected, Sources, here};
 use lint::fix::{self, Fixes};
-use lint::report::{self, Counts, Coverage, json, rules};
-use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
+use lint::report::{self, Counts, json, rules};
+use lint::{File, Finding, Kind as FileKind, Rule};
 
 /// Find mistakes in Dockerfiles, Compose files, Kubernetes manifests, scripts and training settings.
 ///
@@ -158,10 +157,7 @@ impl Args {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
-        let list = "`envdoc lint --rules` lists all rules";
-        let chosen = select(RULES, &self.only, &self.ignore, "rule or group", list)?;
-        let settings = settings.read()?;
-        let chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "rule or group", list)?;
+        let (chosen, settings) = lint_files::rules(&self.only, &self.ignore, settings)?;
         let sources = Sources {
             catalog,
             paths: self.paths(),
@@ -171,32 +167,21 @@ impl Args {
             context: self.context.clone(),
         };
         let Collected { mut files, unreadable, skipped } = sources.files()?;
-        let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
-        let world = self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
-        let today = settings::today();
-        for file in &mut files {
-            let here = settings.ignores.in_files(today).filter(|ignore| ignore.covers(Path::new(&file.name)));
-            file.ignored = here.map(|ignore| ignore.id.clone()).collect();
-            file.facts.clone_from(&facts);
-            file.world.clone_from(&world);
-        }
-        let (mut findings, unwritten) = match self.fix {
+        let facts = self.facts(catalog, &mut files, interrupts)?;
+        lint_files::compare(&mut files, &settings, facts, self.world_size);
+        let (findings, unwritten) = match self.fix {
             true => self.fixed(&chosen, &mut files)?,
             false => (lint::lint_all(&chosen, CHECKS, &files), 0),
         };
-        findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
-        let named = skipped.iter().filter(|file| file.named);
-        findings.extend(named.clone().flat_map(|file| lint::skipped(&chosen, file)));
-        let complete = named.count() == 0;
-        let names = names(&files);
-        let coverage = Coverage::of(&chosen, &files, unreadable.len(), skipped);
+        let linted = lint_files::linted(&chosen, &files, findings, &unreadable, skipped);
         if !self.dry_run {
-            terminal::print(&self.report(&findings, &coverage, &names)?)?;
+            terminal::print(&self.report(&linted)?)?;
         }
         if unwritten > 0 {
             return Ok(Kind::File.exit_code());
         }
-        Ok(exit_code(settings.fail_on(self.fail_on), Counts::of(&findings), complete))
+        let counts = Counts::of(&linted.findings);
+        Ok(exit_code(settings.fail_on(self.fail_on), counts, linted.complete))
     }
 
     /// Applies the edits of findings: what remains, and how many files could not be written.
@@ -269,7 +254,8 @@ impl Args {
         Ok(Some(facts))
     }
 
-    fn report(&self, findings: &[Finding], coverage: &Coverage, names: &[String]) -> Result<String, Error> {
+    fn report(&self, linted: &Linted) -> Result<String, Error> {
+        let Linted { findings, coverage, names, .. } = linted;
         let json = || diagnostic::render::json::text(&json::report(findings, names, coverage));
         let text = || report::text(findings, coverage, Layout::of_screen(false));
         self.format.write(|| report::report(findings, coverage), text, json)
@@ -283,12 +269,4 @@ fn exit_code(fail_on: FailOn, counts: Counts, complete: bool) -> u8 {
         false if complete || fail_on == FailOn::Never => 0,
         false => 3,
     }
-}
-
-/// The names of all files, merged ones included.
-fn names(files: &[File]) -> Vec<String> {
-    let names = files
-        .iter()
-        .flat_map(|file| std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)));
-    names.cloned().collect()
 }

@@ -16,9 +16,11 @@ pub mod image;
 mod inspect;
 mod interrupts;
 mod lint;
+mod lint_files;
 mod logs;
 mod man;
 mod matrix;
+pub mod mcp;
 mod output;
 mod own_checks;
 mod render;
@@ -111,6 +113,7 @@ enum Command {
     Diagnose(diagnose::Args),
     Explain(explain::Args),
     Checks(checks::Args),
+    Mcp(mcp::Args),
     Catalog(catalog::Args),
     Config(config::Args),
     Trust(trust::Args),
@@ -169,6 +172,7 @@ impl Cli {
             Command::Diagnose(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
             Command::Explain(args) => args.output.clone().of(|| args.run(catalog, &self.settings)),
             Command::Checks(args) => args.output.clone().of(|| args.run()),
+            Command::Mcp(args) => args.run(catalog, interrupts, self.settings),
             Command::Catalog(args) => args.run(catalog),
             Command::Config(args) => args.output.clone().of(|| args.run(&self.settings)),
             Command::Trust(args) => args.run(&self.settings),

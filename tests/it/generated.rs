@@ -209,6 +209,7 @@ fn json_schemas_are_current() {
     same("docs/schemas/build.json", &schema::<image::report::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/explain.json", &schema::<envdoc::cli::mcp::ExplainReport>());
     same("docs/schemas/config.json", &schema::<envdoc::cli::config::ConfigReport>());
     same("docs/schemas/cluster-check.json", &schema::<cluster::report::check::ClusterCheckReport>());
     same("docs/schemas/inspect.json", &schema::<image::inspect::report::Report>());

@@ -20,6 +20,7 @@ mod layers;
 mod limits;
 mod lint;
 mod locks;
+mod mcp;
 mod nccl;
 mod packaging;
 mod pages;

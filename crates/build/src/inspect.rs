@@ -31,14 +31,24 @@ pub struct InspectRequest {
     pub architecture: String,
     /// The engine; else the one that the docker program would use.
     pub host: Option<String>,
-    /// Whether the engine is not asked.
-    pub remote: bool,
+    /// Who is asked.
+    pub source: ImageSource,
     /// Whether the registry is asked by plain HTTP.
     pub plain_http: bool,
     /// Certificates to trust besides the system's.
     pub certificates: Option<PathBuf>,
     /// For the engine and the registry together.
     pub timeout: Duration,
+}
+
+/// Who describes an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageSource {
+    /// The engine on this machine, or the one that the request names: nothing else uses the network.
+    Engine,
+    /// The engine, and the registry where the engine does not have the image.
+    EngineThenRegistry,
+    Registry,
 }
 
 /// Why there is no description.
@@ -56,7 +66,10 @@ pub enum InspectError {
 pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, InspectError> {
     let client = client::find(request.host.as_deref())?;
     let reference = &request.reference;
-    if !request.remote && reference.digest.is_none() {
+    if request.source == ImageSource::Engine {
+        return from_engine_only(request, &client.endpoint);
+    }
+    if request.source == ImageSource::EngineThenRegistry && reference.digest.is_none() {
         let deadline = Instant::now() + request.timeout.min(ENGINE_TIMEOUT);
         match from_engine(&client.endpoint, &reference.familiar(), deadline)? {
             FromEngine::Image(image) => return Ok(*image),
@@ -111,6 +124,24 @@ fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -
             .hint(format!("the image exists; for what the catalog knows about it: envdoc explain {name}")),
         Existence::Unknown { .. } => unreadable,
     }
+}
+
+/// Without a registry, that the engine does not have the image says nothing about whether it exists.
+fn from_engine_only(request: &InspectRequest, endpoint: &Endpoint) -> Result<Image, InspectError> {
+    if request.host.is_none() && endpoint.socket().is_none() {
+        let message = format!("the Docker engine {} is not on this machine", endpoint.as_str());
+        return Err(Error::new(Kind::Engine, message).hint("name it as host to ask it").into());
+    }
+    let name = match &request.reference.digest {
+        Some(_) => request.reference.to_string(),
+        None => request.reference.familiar(),
+    };
+    let why = match from_engine(endpoint, &name, Instant::now() + request.timeout)? {
+        FromEngine::Image(image) => return Ok(*image),
+        FromEngine::Skipped(why) => format!("cannot ask the Docker engine {}: {why}", endpoint.as_str()),
+        FromEngine::None => format!("no Docker engine at {} has {name}", endpoint.as_str()),
+    };
+    Err(Error::new(Kind::Engine, why).hint("its registry was not asked").into())
 }
 
 /// What an engine says about an image.

@@ -59,11 +59,16 @@ pub fn be_quiet() {
 /// Prints a report or JSON. Colours are taken out where they are not wanted (pipe, `NO_COLOR`).
 pub fn print(text: &str) -> Result<(), Error> {
     if collects() {
-        kept(anstream::adapter::strip_str(&screen(text)).to_string().as_bytes());
+        kept(plain(text).as_bytes());
         return Ok(());
     }
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(screen(text).as_bytes()).and_then(|()| stdout.flush()).map_err(Error::from)
+}
+
+/// A report as [`print`] writes it where there are no colours.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(&screen(text)).to_string()
 }
 
 /// Prints a file that programs read: a Dockerfile, a lock. A pipe gets it byte for byte.
@@ -118,6 +123,12 @@ pub fn error(error: &Error) {
     for hint in &error.hints {
         let _ = writeln!(stderr, "{cyan}hint{cyan:#}: {}", continued(hint));
     }
+}
+
+/// An error and its hints as [`error`] prints them where there are no colours.
+pub fn plain_error(error: &Error) -> String {
+    let hints = error.hints.iter().map(|hint| format!("\nhint: {}", continued(hint)));
+    hints.fold(format!("error: {}", continued(&error.message)), |text, hint| text + &hint)
 }
 
 /// Lines after the first are indented: none of them looks like an error or a hint of its own.

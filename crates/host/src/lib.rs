@@ -20,6 +20,7 @@ pub mod redact;
 mod secret_names;
 mod sensitivity;
 pub mod snapshot;
+pub mod standard_pipes;
 pub mod variables;
 
 pub use diagnostic::{Missing, MissingKind};

@@ -20,6 +20,7 @@ use diagnostic::suggest::nearest;
 use diagnostic::terminal;
 use resolve::lookup;
 use resolve::universe::Universe;
+use serde::Serialize;
 
 /// Explain a check, a lint rule, an error message or a version
 ///
@@ -54,6 +55,20 @@ Examples:
   envdoc explain torch==2.6.0+cu121
   envdoc explain 'RuntimeError: CUDA error: no kernel image is available for execution'";
 
+/// What a text is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topic {
+    /// A check of one machine or of several.
+    Check,
+    /// A lint rule, or an answer about an image.
+    Rule,
+    /// A signature, an error code or a line of a log.
+    Failure,
+    /// A package, a version, a GPU, an image, a variable.
+    Name,
+}
+
 impl Args {
     pub(in crate::cli) fn run(
         self,
@@ -61,58 +76,12 @@ impl Args {
         settings: &SettingsFiles,
     ) -> Result<u8, Error> {
         let text = self.words.join(" ");
-        let text = text.trim();
-        if text.len() > LIMIT_BYTES {
-            let message = format!("{} bytes are no name and no line of a log", text.len());
-            return Err(Error::new(Kind::Usage, message).hint("for a whole log: envdoc diagnose FILE"));
-        }
-        let id = text.to_ascii_lowercase();
+        let id = text.trim().to_ascii_lowercase();
         if id.split_once(':').is_some_and(|(group, _)| group == own::GROUP.id) {
             return own_check(&id, settings);
         }
-        if let Some(check) = CHECKS.iter().find(|check| check.id == id) {
-            return terminal::print(&explain::check(check)).map(|()| 0);
-        }
-        if let Some(check) = FLEET_CHECKS.iter().find(|check| check.id == id) {
-            return terminal::print(&explain::fleet(check)).map(|()| 0);
-        }
-        if let Some(rule) = RULES.iter().find(|rule| rule.id == id) {
-            return terminal::print(&lint_report::rules::rule(rule)).map(|()| 0);
-        }
-        if let Some(rule) = ::image::rules().find(|rule| rule.id() == id) {
-            return terminal::print(&explain::image(rule)).map(|()| 0);
-        }
-        if let Some(shown) = failure(catalog, text, &id) {
-            return shown.and_then(|shown| terminal::print(&shown)).map(|()| 0);
-        }
-        // Names have few words; the nearest name to a sentence would be a guess.
-        if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
-            return Err(unmatched(catalog));
-        }
-        let universe = &Universe::new(catalog);
-        if let Some(explanation) = lookup::explain(universe, text) {
-            return terminal::print(&explain::lookup(&explanation, terminal::width())).map(|()| 0);
-        }
-        let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));
-        let name = id.split([' ', '=']).next().unwrap_or(&id);
-        let names = || {
-            CHECKS
-                .iter()
-                .map(|check| check.id)
-                .chain(FLEET_CHECKS.iter().map(|check| check.id))
-                .chain(RULES.iter().map(|rule| rule.id))
-                .chain(::image::rules().map(|rule| rule.id()))
-                .chain(lookup::names(universe))
-        };
-        let branch = lookup::driver_branch(universe, &id);
-        let variable = || {
-            let form = text.contains('_') && !text.contains(|letter: char| letter.is_ascii_lowercase());
-            form.then(|| catalog.variables().nearest(text)).flatten().map(|row| row.name.as_str())
-        };
-        let near = || variable().or_else(|| nearest(&id, names())).or_else(|| nearest(name, names()));
-        let error = error.did_you_mean(branch.as_deref().or_else(near));
-        Err(error
-            .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts"))
+        let (_, shown) = explained(catalog, &text, terminal::width())?;
+        terminal::print(&shown).map(|()| 0)
     }
 }
 
@@ -127,11 +96,83 @@ fn own_check(id: &str, settings: &SettingsFiles) -> Result<u8, Error> {
     terminal::print(&texts.join("\n")).map(|()| 0)
 }
 
+/// The explanation of a text, wrapped to `width` columns where it is not Markdown.
+pub(super) fn explained(
+    catalog: &'static Catalog,
+    text: &str,
+    width: usize,
+) -> Result<(Topic, String), Error> {
+    let text = text.trim();
+    if text.len() > LIMIT_BYTES {
+        let message = format!("{} bytes are no name and no line of a log", text.len());
+        return Err(Error::new(Kind::Usage, message).hint("for a whole log: envdoc diagnose FILE"));
+    }
+    let id = text.to_ascii_lowercase();
+    if let Some(page) = check_page(&id) {
+        return Ok((Topic::Check, page));
+    }
+    if let Some(page) = rule_page(&id) {
+        return Ok((Topic::Rule, page));
+    }
+    if let Some(shown) = failure(catalog, text, &id, width) {
+        return shown.map(|shown| (Topic::Failure, shown));
+    }
+    // Names have few words; the nearest name to a sentence would be a guess.
+    if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
+        return Err(unmatched(catalog));
+    }
+    let universe = &Universe::new(catalog);
+    match lookup::explain(universe, text) {
+        Some(explanation) => Ok((Topic::Name, explain::lookup(&explanation, width))),
+        None => Err(unknown(universe, text, &id)),
+    }
+}
+
+/// The page of a check, by its id.
+pub(super) fn check_page(id: &str) -> Option<String> {
+    let check = CHECKS.iter().find(|check| check.id == id).map(|check| explain::check(check));
+    check.or_else(|| FLEET_CHECKS.iter().find(|check| check.id == id).map(|check| explain::fleet(check)))
+}
+
+/// The page of a lint rule or of an answer about an image, by its id.
+pub(super) fn rule_page(id: &str) -> Option<String> {
+    let rule = RULES.iter().find(|rule| rule.id == id).map(|rule| lint_report::rules::rule(rule));
+    rule.or_else(|| ::image::rules().find(|rule| rule.id() == id).map(explain::image))
+}
+
+/// The page of a signature, by its id.
+pub(super) fn signature_page(catalog: &'static Catalog, id: &str, width: usize) -> Option<String> {
+    catalog.signatures().signature(id).map(|one| signature::signature(one, width))
+}
+
+/// The error for a name that nothing has, with the nearest one.
+fn unknown(universe: &Universe, text: &str, id: &str) -> Error {
+    let catalog = universe.catalog;
+    let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));
+    let name = id.split([' ', '=']).next().unwrap_or(id);
+    let names = || {
+        CHECKS
+            .iter()
+            .map(|check| check.id)
+            .chain(FLEET_CHECKS.iter().map(|check| check.id))
+            .chain(RULES.iter().map(|rule| rule.id))
+            .chain(::image::rules().map(|rule| rule.id()))
+            .chain(lookup::names(universe))
+    };
+    let branch = lookup::driver_branch(universe, id);
+    let variable = || {
+        let form = text.contains('_') && !text.contains(|letter: char| letter.is_ascii_lowercase());
+        form.then(|| catalog.variables().nearest(text)).flatten().map(|row| row.name.as_str())
+    };
+    let near = || variable().or_else(|| nearest(id, names())).or_else(|| nearest(name, names()));
+    let error = error.did_you_mean(branch.as_deref().or_else(near));
+    error.hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts")
+}
+
 /// The explanation of a signature id, an error code or a log line; `None` if it is none of them.
-fn failure(catalog: &'static Catalog, text: &str, id: &str) -> Option<Result<String, Error>> {
-    let width = terminal::width();
-    if let Some(one) = catalog.signatures().signature(id) {
-        return Some(Ok(signature::signature(one, width)));
+fn failure(catalog: &'static Catalog, text: &str, id: &str, width: usize) -> Option<Result<String, Error>> {
+    if let Some(page) = signature_page(catalog, id, width) {
+        return Some(Ok(page));
     }
     match code(catalog, text) {
         Some(Code::Xid(row)) => return Some(Ok(signature::of_xid(row, width))),

@@ -54,18 +54,35 @@ const HIDDEN: &str = "***";
 /// A text of logs without what names people and machines: the same stand-ins as in snapshots, and `host-N`
 /// for each of `nodes`.
 pub fn log(text: &str, nodes: &[String]) -> String {
-    let mut redactor = Redactor::default();
-    let mut nodes: Vec<(usize, &String)> = nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| uncommon(name) && name.parse::<Ipv4Addr>().is_err())
-        .collect();
-    // A name that is the start of another is replaced after it.
-    nodes.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
-    let text = nodes.iter().fold(text.to_owned(), |text, (number, name)| {
-        replace_word(&text, name, &format!("host-{}", number + 1))
-    });
-    redactor.text(Sensitivity::Settings, "log", &text)
+    LogRedactor::new(nodes).text(text)
+}
+
+/// [`log`] for several texts of one report: a name has the same stand-in in all of them.
+pub struct LogRedactor {
+    redactor: Redactor,
+    /// Names of nodes with their stand-ins.
+    nodes: Vec<(String, String)>,
+}
+
+impl LogRedactor {
+    pub fn new(nodes: &[String]) -> LogRedactor {
+        let mut nodes: Vec<(String, String)> = nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| uncommon(name) && name.parse::<Ipv4Addr>().is_err())
+            .map(|(number, name)| (name.clone(), format!("host-{}", number + 1)))
+            .collect();
+        // A name that is the start of another is replaced after it.
+        nodes.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        LogRedactor { redactor: Redactor::default(), nodes }
+    }
+
+    /// The next text of the report.
+    pub fn text(&mut self, text: &str) -> String {
+        let nodes = self.nodes.iter();
+        let text = nodes.fold(text.to_owned(), |text, (name, stand_in)| replace_word(&text, name, stand_in));
+        self.redactor.text(Sensitivity::Settings, "log", &text)
+    }
 }
 
 /// A text of a log, for a report: credentials that say themselves what they are become `***`; names stay.

@@ -1,0 +1,71 @@
+//! The tool `check`.
+
+use checks::CHECKS;
+use diagnostic::error::Error;
+use diagnostic::layout::Layout;
+use diagnostic::rule::select;
+use diagnostic::{render, terminal};
+use facts::Fact;
+use judge::report::{self, json};
+use mcp::{Answer, Description, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::path::NamedPath;
+use super::{LAYOUT, Program, machine};
+use crate::cli::check;
+use crate::cli::settings;
+
+/// What to check.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Snapshot file of a recorded machine, made with `envdoc snapshot` [default: this machine].
+    from: Option<NamedPath>,
+    /// Only these checks or groups: `driver`, `gpu-lost`.
+    #[serde(default)]
+    only: Vec<String>,
+    /// Not these checks or groups.
+    #[serde(default)]
+    ignore: Vec<String>,
+    /// What the machine should have: `gpus=8`, `driver>=550`, `cuda=12.4`, `nccl=2.21`, `rdma=true`,
+    /// `role=build-host|gpu-node|container`.
+    #[serde(default)]
+    expect: Vec<String>,
+    /// Timeout for reading this machine, in seconds [default: 2, on a busy machine up to 8].
+    timeout: Option<f64>,
+    /// Replace names of people, machines and networks by placeholders.
+    #[serde(default = "machine::redacted_by_default")]
+    redact: bool,
+}
+
+pub(super) fn tool(program: Program) -> Tool {
+    let description = Description {
+        name: "check",
+        title: "Check a GPU machine",
+        text: "Find what is wrong with this machine or a recorded one: NVIDIA driver, GPUs, CUDA, NCCL, \
+               fabric, container toolkit, Docker, Python, limits. Returns one result a check with its \
+               status (pass, warning, error, unknown, not-applicable), the evidence and the commands \
+               that fix it. `unknown` is not healthy: it could not be checked.",
+        lists: &["/results"],
+        network: false,
+    };
+    Tool::new::<Arguments, json::CheckReport>(description, move |arguments| run(&program, &arguments))
+}
+
+fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
+    let list = "`envdoc checks` lists all checks and groups";
+    let chosen = select(CHECKS, &arguments.only, &arguments.ignore, "check or group", list)?;
+    let settings = program.settings.read()?;
+    let chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "check or group", list)?;
+    let expected = check::expected(settings.expected(), &arguments.expect)?;
+    let snapshot = match &arguments.from {
+        Some(file) => machine::recorded(file.as_ref(), arguments.redact)?,
+        None => machine::here(program, machine::timeout(arguments.timeout)?, arguments.redact)?,
+    };
+    let facts = machine::facts(program, snapshot, expected);
+    let results = judge::judge(&chosen, &facts);
+    let root = facts.system.uid == Fact::Known(0);
+    let text = render::text::report(&report::report(&facts, &results), Layout { root, ..LAYOUT });
+    Answer::new(&json::report(&facts, &results), terminal::plain(&text))
+}
