@@ -101,9 +101,8 @@ impl Lines {
     async fn line(&mut self) -> Option<Line> {
         let output = self.output.clone()?;
         tokio::select! {
-            line = self.input.recv() => match line {
-                Some(line) => return Some(line),
-                None => {}
+            line = self.input.recv() => if line.is_some() {
+                return line;
             },
             () = output.closed() => return None,
         }
