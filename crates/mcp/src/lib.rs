@@ -21,7 +21,7 @@ mod transport;
 
 pub use bounded::Cut;
 pub use line::LINE_LIMIT_BYTES;
-pub use resources::{Entry, Topic};
+pub use resources::{Entry, Page, Topic};
 pub use serve::serve;
 pub use server::Server;
 pub use tool::{Answer, Description, MAX_BYTES, MAX_BYTES_DEFAULT, MIN_BYTES, Tool};

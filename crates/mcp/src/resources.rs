@@ -13,6 +13,9 @@ pub struct Entry {
     pub summary: String,
 }
 
+/// Makes the page of an id as Markdown.
+pub type Page = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// Pages of one kind.
 pub struct Topic {
     /// The first part of their addresses: `check`.
@@ -21,8 +24,7 @@ pub struct Topic {
     pub title: &'static str,
     /// All pages, in the order of the list.
     pub entries: Vec<Entry>,
-    /// The page of an id as Markdown.
-    pub page: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub page: Page,
 }
 
 /// The scheme and what follows it.

@@ -290,7 +290,10 @@ fn too_many_requests_and_used_ids_are_refused() {
         client.send(&cancel(id));
     }
     client.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
-    assert_eq!(client.receive(), json!({"jsonrpc": "2.0", "id": 3, "result": {}}));
+    let refused = client.receive();
+    assert!(refused["error"]["message"].as_str().unwrap().contains("a cancelled request"), "{refused}");
+    client.send(&json!({"jsonrpc": "2.0", "id": 40, "method": "ping"}));
+    assert_eq!(client.receive(), json!({"jsonrpc": "2.0", "id": 40, "result": {}}));
     client.end();
 }
 

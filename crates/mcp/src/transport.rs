@@ -23,6 +23,8 @@ use crate::line::{self, LINE_LIMIT_BYTES, Line};
 
 /// The requests that wait for an answer at once.
 const REQUESTS_MAX: usize = 32;
+/// The cancelled requests whose ids are remembered.
+const CANCELLED_MAX: usize = 256;
 /// Lines that are read ahead, and messages that wait to be written.
 const QUEUE: usize = 4;
 /// How long a client may take to read the last answers.
@@ -56,6 +58,8 @@ pub(crate) struct Lines {
     open: Arc<Open>,
     /// Answers of the connection itself, to be sent before the next line is read.
     refusals: VecDeque<ServerJsonRpcMessage>,
+    /// The latest cancelled requests, whose ids a late answer may still have.
+    cancelled: VecDeque<RequestId>,
     initialized: bool,
     notes: u32,
 }
@@ -80,6 +84,7 @@ impl Lines {
             written: Some(written),
             open: Arc::default(),
             refusals: VecDeque::new(),
+            cancelled: VecDeque::new(),
             initialized: false,
             notes: 0,
         })
@@ -101,9 +106,8 @@ impl Lines {
     async fn line(&mut self) -> Option<Line> {
         let output = self.output.clone()?;
         tokio::select! {
-            line = self.input.recv() => match line {
-                Some(line) => return Some(line),
-                None => {}
+            line = self.input.recv() => if line.is_some() {
+                return line;
             },
             () = output.closed() => return None,
         }
@@ -174,6 +178,10 @@ impl Lines {
                 {
                     // It gets no answer any more.
                     self.open.close(id);
+                    self.cancelled.push_back(id.clone());
+                    if self.cancelled.len() > CANCELLED_MAX {
+                        self.cancelled.pop_front();
+                    }
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -187,6 +195,9 @@ impl Lines {
         let ids = self.open.ids();
         if ids.contains(id) {
             return Some(ErrorData::invalid_request("the id is in use by a request without an answer", None));
+        }
+        if self.cancelled.contains(id) {
+            return Some(ErrorData::invalid_request("the id was used by a cancelled request", None));
         }
         if ids.len() >= REQUESTS_MAX {
             let why = format!("{REQUESTS_MAX} requests wait for an answer; send this one again later");
