@@ -66,6 +66,6 @@ fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
     let facts = machine::facts(program, snapshot, expected);
     let results = judge::judge(&chosen, &facts);
     let root = facts.system.uid == Fact::Known(0);
-    let text = render::text::report(&report::report(&facts, &results), Layout { root, ..LAYOUT });
-    Answer::new(&json::report(&facts, &results), terminal::plain(&text))
+    let text = render::text::report(&report::report(&facts, &results, &[]), Layout { root, ..LAYOUT });
+    Answer::new(&json::report(&facts, &results, &[]), terminal::plain(&text))
 }
