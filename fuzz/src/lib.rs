@@ -42,7 +42,7 @@ pub fn lint(kind: Kind, name: &str, text: &str) {
     assert_clean(&lint::report::text(&findings, &coverage, LAYOUT));
     let report = lint::report::report(&findings, &coverage);
     assert!(diagnostic::render::junit::report(&report).is_ok());
-    assert!(!diagnostic::render::html::report(&report).contains("<script>alert"));
+    assert!(!diagnostic::render::html::report(&report, &diagnostic::report::Run::default()).contains("<script>alert"));
     serde_json::to_string(&diagnostic::render::sarif::report(&report)).unwrap();
     for line in diagnostic::render::github::report(&report).lines() {
         assert!(line.starts_with("::"), "a finding begins a line of its own: {line:?}");

@@ -19,7 +19,7 @@ use diagnostic::{terminal, visible};
 use host::file;
 use resolve::universe::Universe;
 
-/// Write the Dockerfile of an image and its files, without building it.
+/// Write the Dockerfile and files of an image, without building it.
 ///
 /// Resolves the stack like `envdoc resolve`. Only `render lock`, which requires uv, and --pin use the
 /// network. Writes to standard output, or with --output to files; files that envdoc did not generate are

@@ -16,8 +16,8 @@ use super::training::*;
 use super::variables::*;
 use super::workflow::*;
 
-/// A rule without its examples in an optimized program, of which they would be 1 MB: they are for the tests and the
-/// documentation, which are made by a debug build.
+/// A rule without its examples in an optimized program, of which they would be 1 MB: they are for the tests and
+/// the documentation, which are made by a debug build.
 const fn shipped(rule: Rule) -> Rule {
     match cfg!(debug_assertions) {
         true => rule,
@@ -176,7 +176,7 @@ pub const RULES: &[&Rule] = rules![
     bridge_between_hosts
     node_rank_repeated
     output_mount_read_only
-    output_beside_mount
+    output_not_mounted
     home_of_root_mounted
     healthcheck_invalid
     finished_job_restarted
@@ -430,7 +430,7 @@ pub const RULES: &[&Rule] = rules![
     mounted_script_not_executable
     volume_bound_to_one_node
     pod_output_mount_read_only
-    pod_output_beside_mount
+    pod_output_not_mounted
     init_output_lost
     pod_home_of_root_mounted
     non_root_as_root

@@ -45,7 +45,7 @@ pub(crate) fn is_job(command: &Command) -> bool {
     starts_tasks(command.program()) || python
 }
 
-/// Whether a text names what starts ranks of PyTorch, wherever it stands in it.
+/// Whether a text names what starts ranks of PyTorch, anywhere in it.
 pub(crate) fn names_launcher(text: &str) -> bool {
     ["torchrun", "torch.distributed", "deepspeed", "accelerate"].iter().any(|name| text.contains(name))
 }

@@ -23,7 +23,7 @@ use super::settings::SettingsFiles;
 
 pub use explain::ExplainReport;
 
-/// Serve agents over the Model Context Protocol (MCP), on standard input and output.
+/// Serve agents (Model Context Protocol) on standard input and output.
 ///
 /// Tools: check, explain, resolve, lint, inspect, diagnose, snapshot. They only read: nothing is written,
 /// built, started or changed. The network is used only where an argument asks for it. Answers are the JSON

@@ -82,6 +82,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
     (
         "lint",
         &[
+            ("compose/gpu_request_missing.rs", "comments that people write"),
             ("ray.rs", "the command line of Ray"),
             ("script/server_exceeds_gpus.rs", "the command line of Ray"),
             ("compose/sshd_port_taken.rs", "users' compose files"),

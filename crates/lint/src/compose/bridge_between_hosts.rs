@@ -114,9 +114,9 @@ fn fault(file: &Compose, service: &Service, words: &[String]) -> Option<Found> {
     let (host, port) = given.split_once(':').unwrap_or((given, ""));
     let local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     // The name of a container is one of this bridge.
-    let inside =
+    let resolved =
         file.services.iter().any(|one| super::peer_unreachable::names(one).iter().any(|name| name == host));
-    if local || inside || host.is_empty() || service.extends_elsewhere || !is_on_bridge(file, service) {
+    if local || resolved || host.is_empty() || service.extends_elsewhere || !is_on_bridge(file, service) {
         return None;
     }
     let port = match port {

@@ -143,8 +143,8 @@ fn nvidia_by_default(file: &Compose) -> bool {
     });
     let comments = file.text.lines().filter_map(|line| line.split_once('#'));
     let mut texts = comments.map(|(_, text)| text.to_ascii_lowercase().replace('-', " "));
-    let says = |text: &str| text.contains("default runtime") && text.contains("nvidia");
-    configured || texts.any(|text| says(&text) && !text.contains("not "))
+    let names_it = |text: &str| text.contains("default runtime") && text.contains("nvidia");
+    configured || texts.any(|text| names_it(&text) && !text.contains("not "))
 }
 
 /// Whether the anchor that a service merges requests GPUs in a `deploy` that its own one replaces.

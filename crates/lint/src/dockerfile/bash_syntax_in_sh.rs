@@ -47,7 +47,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         if !is_dash(stage) {
             continue;
         }
-        let new_dash = stage.end.system.is_some_and(|system| system.id == "debian13");
+        let new_dash = stage.end.system.is_some_and(|system| NEW_DASH.contains(&system.id.as_str()));
         for (one, setup) in stage.instructions.iter().zip(setups) {
             let starts = matches!(one.keyword.as_str(), "RUN" | "CMD" | "ENTRYPOINT");
             if !starts || one.json.is_some() || !setup.shell.is_empty() {
@@ -81,6 +81,9 @@ fn first(text: &Text, new_dash: bool) -> Option<Found> {
     let found = Found::error(*line, message, fix);
     Some(found.unless_certain(*fails))
 }
+
+/// Systems whose dash has pipefail (0.5.12-7).
+const NEW_DASH: &[&str] = &["debian13"];
 
 /// Whether /bin/sh of a stage is certainly dash.
 fn is_dash(stage: &Stage) -> bool {

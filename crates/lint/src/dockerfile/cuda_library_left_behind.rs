@@ -80,7 +80,7 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Libraries of the toolkit beside its runtime, as CMake and linkers name them.
+/// Libraries of the toolkit other than its runtime, as CMake and linkers name them.
 const LIBRARIES: &[&str] = &[
     "cublas", "cublasLt", "cufft", "cufftw", "curand", "cusolver", "cusparse", "nvrtc", "nvjpeg", "nppc",
     "nppial", "nppidei", "nppif", "nppig", "nppim", "nppist", "nppitc", "npps", "nccl", "cudnn",
@@ -225,11 +225,11 @@ fn linked<'l>(file: &'l Dockerfile, run: &'l Run, name: &str, has: &Present) -> 
     }
 }
 
-/// The libraries of CUDA that CMake links a target with, whatever it is told.
+/// The libraries of CUDA that CMake links a target with, in every configuration.
 fn linked_by_cmake<'t>(text: &'t str, target: &str) -> Vec<&'t str> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
-    let mut inside = false;
+    let mut of_target = false;
     for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
         let (name, rest) = line.split_once('(').unwrap_or(("", line));
         match name.trim().to_ascii_lowercase().as_str() {
@@ -237,15 +237,15 @@ fn linked_by_cmake<'t>(text: &'t str, target: &str) -> Vec<&'t str> {
             "endif" | "endfunction" | "endmacro" | "endforeach" => depth = depth.saturating_sub(1),
             "target_link_libraries" => {
                 let first = rest.split([' ', ')']).find(|word| !word.is_empty());
-                inside = depth == 0 && first == Some(target);
+                of_target = depth == 0 && first == Some(target);
             }
             "" => {}
-            _ => inside = false,
+            _ => of_target = false,
         }
-        if inside {
+        if of_target {
             let words = line.split([' ', '(', ')', '\t']).filter_map(|word| word.strip_prefix("CUDA::"));
             found.extend(words);
-            inside = !rest.contains(')');
+            of_target = !rest.contains(')');
         }
     }
     found

@@ -369,8 +369,8 @@ fn has_language_cuda(text: &str) -> bool {
                     arguments.push(' ');
                     arguments.push_str(next);
                 }
-                let inside = arguments.split(')').next().unwrap_or_default();
-                if inside.split_whitespace().any(|word| word == "CUDA") {
+                let languages = arguments.split(')').next().unwrap_or_default();
+                if languages.split_whitespace().any(|word| word == "CUDA") {
                     return true;
                 }
             }

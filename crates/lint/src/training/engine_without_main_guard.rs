@@ -77,8 +77,8 @@ fn judge(program: &Program) -> Vec<Found> {
     let calls = program.calls.iter().filter(|call| call.name == "vllm.LLM" && call.function.is_empty());
     let found = calls.take(ENGINES_LIMIT).filter_map(|call| {
         let backend = call.keyword("distributed_executor_backend");
-        let other = backend
-            .is_some_and(|one| string(program.origin(&one.at, &call.function).text) != Some("mp"));
+        let other =
+            backend.is_some_and(|one| string(program.origin(&one.at, &call.function).text) != Some("mp"));
         if other || is_guarded(&lines, call.line) {
             return None;
         }
@@ -96,7 +96,7 @@ fn judge(program: &Program) -> Vec<Found> {
     found.take(1).collect()
 }
 
-/// Whether a line stands in a block that only the main program enters.
+/// Whether a line is in a block that only the main program enters.
 fn is_guarded(lines: &[&str], line: usize) -> bool {
     let indent = |text: &str| text.len() - text.trim_start().len();
     let mut outer = lines.get(line.saturating_sub(1)).map_or(0, |text| indent(text));

@@ -93,7 +93,8 @@ fn types(program: &Program, call: &Call) -> Vec<Found> {
     }
     if let Some(one) = call.keyword("sharding_strategy").filter(|one| string(&one.text).is_some()) {
         let message = format!(
-            "sharding_strategy of FSDP is the text {}; it takes a ShardingStrategy (KeyError with several ranks)",
+            "sharding_strategy of FSDP is the text {}; it takes a ShardingStrategy (KeyError with \
+             several ranks)",
             one.text
         );
         let name = string(&one.text).unwrap_or_default().to_ascii_uppercase();

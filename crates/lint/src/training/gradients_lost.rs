@@ -116,11 +116,11 @@ fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
     let here = |other: &&Call| {
         other.function == call.function && program.loop_at(&other.at).is_some_and(|own| own == body)
     };
-    let inside = |branch: &&Branch| contains(body, &branch.at);
+    let in_loop = |branch: &&Branch| contains(body, &branch.at);
     // An expression with `if` is a condition, and no branch.
     let always = |other: &Call| {
         let mut around = program.branches_at(&other.at, &other.function).peekable();
-        (!other.conditional || around.peek().is_some()) && !around.any(|one| inside(&one))
+        (!other.conditional || around.peek().is_some()) && !around.any(|one| in_loop(&one))
     };
     let is_backward = |other: &&Call| other.name == "backward" || other.name.ends_with(".backward");
     let backwards = program.calls.iter().filter(is_backward).filter(|other| contains(body, &other.at));
@@ -142,12 +142,12 @@ fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
     let steps: Vec<&Call> = program.calls.iter().filter(|other| of_step(other)).collect();
     let (step, (condition, count)) = steps.iter().find_map(|step| {
         here(step).then_some(())?;
-        let mut around = program.branches_at(&step.at, &step.function).filter(|one| inside(one));
+        let mut around = program.branches_at(&step.at, &step.function).filter(|one| in_loop(one));
         Some((*step, around.find_map(|branch| remainder(program, branch, body))?))
     })?;
     let others = steps.iter().any(|other| contains(body, &other.at) && always(other));
     // What goes on with the next turn leaves the clearing out.
-    let skipped = program.branches.iter().filter(inside).any(|branch| {
+    let skipped = program.branches.iter().filter(in_loop).any(|branch| {
         branch.at.start < clear.at.start
             && program.text.get(branch.at.clone()).is_some_and(|text| text.contains("continue"))
     });

@@ -92,10 +92,10 @@ fn judge(settings: &Settings) -> Vec<Found> {
         return Vec::new();
     }
     let comments = || settings.others.iter().filter(|(_, text)| text.trim_start().starts_with('#'));
-    let docker = settings.passed_by.is_some() || comments().any(|(_, text)| says(text, "--env-file"));
+    let docker = settings.passed_by.is_some() || comments().any(|(_, text)| is_said(text, "--env-file"));
     // A file that exports is for a shell; one that says so is for docker run.
     let sourced = settings.others.iter().any(|(_, text)| text.contains("source ") || text.contains("set -a"))
-        || comments().any(|(_, text)| says(text, "sourced"))
+        || comments().any(|(_, text)| is_said(text, "sourced"))
         || settings.sourced && settings.passed_by.is_none() && settings.unit.is_none()
         || !docker && settings.unit.is_none() && uses_own(settings);
     // docker compose reads it as a shell would.
@@ -139,7 +139,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 }
 
 /// Whether a comment has this word, and does not say the contrary: `not for docker --env-file`.
-fn says(comment: &str, word: &str) -> bool {
+fn is_said(comment: &str, word: &str) -> bool {
     let before = comment.split_once(word).map(|(before, _)| before.to_ascii_lowercase());
     let denies = |word: &str| matches!(word, "not" | "no" | "never" | "instead" | "without");
     before.is_some_and(|before| !before.split(|letter: char| !letter.is_alphanumeric()).any(denies))

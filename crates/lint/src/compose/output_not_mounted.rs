@@ -1,4 +1,4 @@
-//! Results that go beside the directory that is mounted for them.
+//! Results that are written next to the directory that is mounted for them.
 
 use diagnostic::suggest;
 
@@ -8,10 +8,10 @@ use crate::read::dockerfile::start::started;
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 
 pub(crate) const RULE: Rule = Rule {
-    id: "output-beside-mount",
+    id: "output-not-mounted",
     severity: Severity::Warning,
     summary: "results go to the directory that is mounted, and not to one with almost its name",
-    explain: include_str!("output_beside_mount.md"),
+    explain: include_str!("output_not_mounted.md"),
     judge: Judge::Containers(judge),
     fires: &[
         compose(
@@ -82,7 +82,7 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
             all.into_iter().any(|text| names_path(text, target))
         };
         let mount = mounts.iter().find(|mount| {
-            !mount.read_only && is_beside(&output.path, &mount.target) && !used(&mount.target)
+            !mount.read_only && is_next_to(&output.path, &mount.target) && !used(&mount.target)
         })?;
         Some(found(file, service, output, &mount.target))
     })
@@ -110,7 +110,7 @@ pub(crate) fn names_path(text: &str, path: &str) -> bool {
 }
 
 /// Whether a path has the parents of a target, and then almost its name: `/a/models/x` and `/a/model`.
-pub(crate) fn is_beside(path: &str, target: &str) -> bool {
+pub(crate) fn is_next_to(path: &str, target: &str) -> bool {
     let Some((parent, name)) = target.rsplit_once('/') else { return false };
     let rest = path.strip_prefix(parent).and_then(|rest| rest.strip_prefix('/'));
     let Some(own) = rest.and_then(|rest| rest.split('/').next()) else { return false };

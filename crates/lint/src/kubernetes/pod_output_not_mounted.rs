@@ -1,6 +1,6 @@
-//! Results of a container that go beside the volume that is mounted for them.
+//! Results of a container that are written next to the volume that is mounted for them.
 
-use crate::compose::output_beside_mount::{is_beside, names_path};
+use crate::compose::output_not_mounted::{is_next_to, names_path};
 use crate::outputs::outputs;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -8,10 +8,10 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 use super::pod_output_mount_read_only::is_below;
 
 pub(crate) const RULE: Rule = Rule {
-    id: "pod-output-beside-mount",
+    id: "pod-output-not-mounted",
     severity: Severity::Warning,
     summary: "results go to the mounted volume, and not to a directory with almost its name",
-    explain: include_str!("pod_output_beside_mount.md"),
+    explain: include_str!("pod_output_not_mounted.md"),
     judge: Judge::Manifest(judge),
     fires: &[
         named(
@@ -75,7 +75,7 @@ fn faults(container: &Container) -> Vec<Found> {
         };
         let (target, _) = mounts
             .iter()
-            .find(|(target, read_only)| !read_only && is_beside(&output.path, target) && !used(target))?;
+            .find(|(target, read_only)| !read_only && is_next_to(&output.path, target) && !used(target))?;
         let message = format!(
             "container {}: {} is in no volume, but {target} is one, which nothing uses: the results are \
              lost with \
