@@ -16,8 +16,8 @@ use super::training::*;
 use super::variables::*;
 use super::workflow::*;
 
-/// A rule without its examples in an optimized program, of which they would be 1 MB: they are for the tests and
-/// the documentation, which are made by a debug build.
+/// A rule without its examples in an optimized program, of which they would be 1 MB: they are for the tests
+/// and the documentation, which are made by a debug build.
 const fn shipped(rule: Rule) -> Rule {
     match cfg!(debug_assertions) {
         true => rule,

@@ -31,6 +31,10 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
+            "export SLURM_ACCOUNT=<slurm account, used to feed -A>\nexport http_proxy= no_proxy\n",
+        ),
+        named(
+            "run.sh",
             "export A=1 B C=2\nexport D=\"mlx5_0, mlx5_1\" E\nexport -f my-func\nexport F=$A G $H\nexport \
              http_proxy= https_proxy= no_proxy\nexport A=x, && b\nCUDA_VISIBLE_DEVICES=0,1 python t.py\n",
         ),
@@ -127,7 +131,9 @@ fn list_cut(command: &Command) -> Option<Found> {
             text.is_empty() && name.bytes().any(|byte| byte.is_ascii_digit()) && !name.contains("proxy");
         let valid = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && !name.starts_with(|letter: char| letter.is_ascii_digit());
-        if !plain || name.is_empty() || valid && !cut && !apart {
+        // `export ACCOUNT=<account, as Slurm knows it>` is a placeholder.
+        let placeholder = text.is_empty() && !apart;
+        if !plain || name.is_empty() || placeholder || valid && !cut && !apart {
             continue;
         }
         let effect = match valid {

@@ -71,22 +71,22 @@ fn judge(program: &Program) -> Vec<Found> {
     found
 }
 
+/// FSDP takes False as if nothing was given.
+fn is_on(text: &str) -> bool {
+    text == "True"
+}
+
+fn mixed_precision(call: &Call) -> Option<Found> {
+    let given = call.keyword("mixed_precision")?;
+    let kind = given.text.strip_prefix("torch.").is_some_and(|rest| rest.chars().all(char::is_alphanumeric));
+    let message = format!("mixed_precision of FSDP is {}; it takes a MixedPrecision", given.text);
+    let fix = "Write `MixedPrecision(param_dtype=torch.bfloat16, …)`";
+    (kind || is_on(&given.text) || string(&given.text).is_some())
+        .then(|| Found::error(given.line, message, fix))
+}
+
 fn types(program: &Program, call: &Call) -> Vec<Found> {
-    let mut found = Vec::new();
-    // FSDP takes False as if nothing was given.
-    let is_on = |text: &str| text == "True";
-    if let Some(one) = call.keyword("mixed_precision") {
-        let kind =
-            one.text.strip_prefix("torch.").is_some_and(|rest| rest.chars().all(char::is_alphanumeric));
-        if kind || is_on(&one.text) || string(&one.text).is_some() {
-            let message = format!("mixed_precision of FSDP is {}; it takes a MixedPrecision", one.text);
-            found.push(Found::error(
-                one.line,
-                message,
-                "Write `MixedPrecision(param_dtype=torch.bfloat16, …)`",
-            ));
-        }
-    }
+    let mut found: Vec<Found> = mixed_precision(call).into_iter().collect();
     if let Some(one) = call.keyword("cpu_offload").filter(|one| is_on(&one.text)) {
         let message = format!("cpu_offload of FSDP is {}; it takes a CPUOffload", one.text);
         found.push(Found::error(one.line, message, "Write `CPUOffload(offload_params=True)`"));
