@@ -6,7 +6,7 @@
 # ENGINES: versions of the two, for the cases that try others than the machine's own.
 WITH_IMAGE=node1 hosts_start 2 ${ENGINES:-} || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
-envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --output "$LAB/cluster/first.yaml"
+envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --gpus 0 --output "$LAB/cluster/first.yaml"
 check_that "init: status 0" ended_with 0
 check_that "init: both nodes" same "$(grep -c 'address: 10.77.10' "$LAB/cluster/first.yaml")" 2
 

@@ -231,18 +231,23 @@ impl Connection {
     pub fn check_engine<'a>(&'a self, deadline: Instant) -> BoxFuture<'a, Result<(), ConnectError>> {
         Box::pin(async move {
             let local = self.local();
-            let ping = crate::ask(&local, "/_ping");
-            let why = match tokio::time::timeout_at(deadline.into(), ping).await {
-                Ok(Reading::Text(_)) => return Ok(()),
-                Ok(Reading::Failed(why)) => why,
-                Ok(_) => "ssh did not create the local socket".into(),
-                Err(_) => {
+            let ping = tokio::time::timeout_at(deadline.into(), crate::ask(&local, "/_ping"));
+            let answer = tokio::select! {
+                answer = ping => answer.ok(),
+                () = self.forwarding_refused() => None,
+            };
+            let refused = messages::forwarding_failure(&log(&self.folder)).is_some();
+            let why = match answer {
+                Some(Reading::Text(_)) => return Ok(()),
+                Some(Reading::Failed(why)) => why,
+                None if !refused => {
                     return Err(ConnectError::new(format!(
                         "SSH connected, but the engine at {} on {} did not answer",
                         self.address.socket, self.address.host
                     ))
                     .caused_by(ConnectCause::NoAnswer));
                 }
+                _ => "ssh did not create the local socket".into(),
             };
             let forwarded = log(&self.folder);
             let forwarded = messages::forwarding_failure(&forwarded);
@@ -256,6 +261,15 @@ impl Connection {
                 probed.ok().map(|ran| ran.text()).as_deref(),
             ))
         })
+    }
+
+    /// Ends a second after ssh has said that the other side does not forward the socket. It closes the local
+    /// connection then, but not always.
+    async fn forwarding_refused(&self) {
+        while messages::forwarding_failure(&log(&self.folder)).is_none() {
+            tokio::time::sleep(10 * POLL_INTERVAL).await;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 
     /// Whether the connection still stands.
