@@ -1,4 +1,4 @@
-//! `envdoc render lock`, and what holds a request file to its lock. A program of the test stands in for uv.
+//! `envdoc render lock`, and what holds a request file to its lock. A program of the test replaces uv.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the program")]
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! The directories to which a command writes its results.
 
+use diagnostic::suggest;
+
 use crate::read::quotes::split;
 
 /// A path that a program writes to, and what sets it.
@@ -90,6 +92,43 @@ fn is_path(value: &str) -> bool {
 fn is_training(word: &str) -> bool {
     let base = word.rsplit('/').next().unwrap_or(word);
     base.ends_with(".py") && ["train", "finetune", "sft"].iter().any(|part| base.contains(part))
+}
+
+/// Whether a path is a directory or lies below it.
+pub(crate) fn is_below(path: &str, directory: &str) -> bool {
+    let rest = path.strip_prefix(directory.trim_end_matches('/'));
+    !directory.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The first of these mounted directories that has almost the name of an output's, and that none of these texts
+/// names: what something else uses is there for that.
+pub(crate) fn meant<'m>(
+    output: &Output,
+    targets: impl IntoIterator<Item = &'m str>,
+    texts: &[&str],
+) -> Option<&'m str> {
+    let used = |target: &str| texts.iter().any(|text| names_path(text, target));
+    targets.into_iter().find(|target| is_next_to(&output.path, target) && !used(target))
+}
+
+/// Whether a text has a path, or one below it: `--dir=/a/b` has `/a`.
+fn names_path(text: &str, path: &str) -> bool {
+    text.match_indices(path).any(|(at, _)| {
+        let next = text[at + path.len()..].chars().next();
+        next.is_none_or(|next| !next.is_alphanumeric() && !"_-.".contains(next))
+    })
+}
+
+/// Whether a path has the parents of a target, and then almost its name: `/a/models/x` and `/a/model`.
+fn is_next_to(path: &str, target: &str) -> bool {
+    let Some((parent, name)) = target.rsplit_once('/') else { return false };
+    let rest = path.strip_prefix(parent).and_then(|rest| rest.strip_prefix('/'));
+    let Some(own) = rest.and_then(|rest| rest.split('/').next()) else { return false };
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    own != name
+        && digits(own) == digits(name)
+        && suggest::edits(own, name) == 1
+        && suggest::is_typo(own, name)
 }
 
 #[cfg(test)]

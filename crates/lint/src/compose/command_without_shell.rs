@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use crate::read::compose::{Compose, Service, words};
+use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
@@ -36,7 +36,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn finding(service: &Service) -> Option<Found> {
-    let words = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
+    let words = service.words();
     let line = service.line_of(if service.at(&["command"]).is_some() { "command" } else { "entrypoint" });
     let shell = words.iter().position(|word| is_shell(word));
     let script = shell.and_then(|at| {

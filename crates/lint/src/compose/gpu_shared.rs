@@ -1,6 +1,6 @@
 //! Several services on the same GPUs.
 
-use crate::read::compose::{Compose, Gpus, Service, words};
+use crate::read::compose::{Compose, Gpus, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 use crate::servers::of_service;
 
@@ -99,7 +99,7 @@ const DEFAULT_PERCENT: u32 = 90;
 
 fn claim(file: &Compose, service: &Service, gpus: &Gpus) -> Option<Claim> {
     of_service(file, service).filter(|server| server.name == "vLLM")?;
-    let words = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
+    let words = service.words();
     let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
     let value = |name: &str| {
         words.iter().enumerate().rev().find_map(|(at, word)| {

@@ -1,7 +1,7 @@
 //! A server that loads a model from a directory that its image does not have.
 
 use crate::model_path::{local_model, not_mounted};
-use crate::read::compose::{Compose, Service, words};
+use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -64,9 +64,8 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let image = service.text("image")?;
-    let words = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
-    let variables: Vec<(String, String)> =
-        service.environment().into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let words = service.words();
+    let variables = service.variables();
     let (option, path) = local_model(&image, &words, &variables)?;
     // configs and secrets are mounted too, and a mount may be a part of the path.
     let mounts = service.mounts();

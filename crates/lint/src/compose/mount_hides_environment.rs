@@ -1,7 +1,7 @@
 //! A mount over the virtual environment of the image.
 
 use crate::programs;
-use crate::read::compose::{Compose, Service, Source, words};
+use crate::read::compose::{Compose, Service, Source};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
@@ -103,7 +103,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let image = file.built(service)?;
     let end = &image.stages.last()?.end;
-    let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
+    let own = service.words();
     let words: Vec<String> = match own.is_empty() {
         true => started(&image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect(),
         false => own,

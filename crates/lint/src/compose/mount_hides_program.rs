@@ -1,6 +1,6 @@
 //! A mount over the script that the container runs.
 
-use crate::read::compose::{Compose, Service, Source, words};
+use crate::read::compose::{Compose, Service, Source};
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::start::started;
 use crate::rule::{Example, Found, Judge, MISSING, Rule, Severity};
@@ -58,7 +58,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let image = file.built(service)?;
     let end = &image.stages.last()?.end;
-    let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
+    let own = service.words();
     let words: Vec<String> = match own.is_empty() {
         true => started(&image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect(),
         false => own.iter().flat_map(|word| word.split_whitespace().map(str::to_owned)).collect(),

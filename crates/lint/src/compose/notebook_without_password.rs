@@ -1,6 +1,6 @@
 //! A notebook server that runs commands for everybody who reaches its port.
 
-use crate::read::compose::{Compose, Service, text, words};
+use crate::read::compose::{Compose, Service, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -47,7 +47,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn open(service: &Service) -> Option<Found> {
-    let all = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
+    let all = service.words();
     let all: Vec<&str> = all.iter().flat_map(|word| word.split_whitespace()).collect();
     let value = |name: &str| {
         all.iter().rev().find_map(|word| {

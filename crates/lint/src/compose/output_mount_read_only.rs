@@ -1,8 +1,7 @@
 //! A service that writes its results to a mount that it may only read.
 
 use crate::outputs::{Output, outputs};
-use crate::read::compose::{Compose, Service, words};
-use crate::read::dockerfile::start::started;
+use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, composes};
 
 pub(crate) const RULE: Rule = Rule {
@@ -55,14 +54,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn faults(file: &Compose, service: &Service) -> Vec<Found> {
-    let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
-    let built = file.built(service).filter(|_| own.is_empty());
-    let words = match &built {
-        Some(image) => started(image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect(),
-        None => own,
-    };
-    let variables: Vec<(String, String)> =
-        service.environment().into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let (words, variables) = (file.started_words(service), service.variables());
     let fault = |output: &Output| {
         let why = read_only(service, &output.path)?;
         let message = format!(

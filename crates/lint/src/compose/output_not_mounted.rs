@@ -1,10 +1,7 @@
 //! Results that are written next to the directory that is mounted for them.
 
-use diagnostic::suggest;
-
-use crate::outputs::{Output, outputs};
-use crate::read::compose::{Compose, Service, words};
-use crate::read::dockerfile::start::started;
+use crate::outputs::{Output, meant, outputs};
+use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -62,36 +59,24 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
-    let own = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
-    let built = file.built(service).filter(|_| own.is_empty());
-    let words = match &built {
-        Some(image) => started(image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect(),
-        None => own,
-    };
-    let variables: Vec<(String, String)> =
-        service.environment().into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let (words, variables) = (file.started_words(service), service.variables());
     let directory = service.text("working_dir").unwrap_or_default();
     let mounts = service.mounts();
+    let values = variables.iter().map(|(_, value)| value);
+    let texts: Vec<&str> = words.iter().chain(values).chain([&directory]).map(String::as_str).collect();
     outputs(&words, &variables).iter().find_map(|output| {
         if mounts.iter().any(|mount| mount.holds(&output.path)) {
             return None;
         }
-        // What something else uses is there for that.
-        let used = |target: &str| {
-            let all = words.iter().chain(variables.iter().map(|(_, value)| value)).chain([&directory]);
-            all.into_iter().any(|text| names_path(text, target))
-        };
-        let mount = mounts.iter().find(|mount| {
-            !mount.read_only && is_next_to(&output.path, &mount.target) && !used(&mount.target)
-        })?;
-        Some(found(file, service, output, &mount.target))
+        let writable = mounts.iter().filter(|mount| !mount.read_only);
+        let target = meant(output, writable.map(|mount| mount.target.as_str()), &texts)?;
+        Some(found(file, service, output, target))
     })
 }
 
 fn found(file: &Compose, service: &Service, output: &Output, target: &str) -> Found {
     let message = format!(
-        "{}: {} is in no mount, but {target} is one, which nothing uses: the results stay in the container, \
-         and \
+        "{}: {} is not mounted, but {target} is, and nothing uses it: the results stay in the container and \
          are lost with it",
         service.title, output.set_by
     );
@@ -99,24 +84,4 @@ fn found(file: &Compose, service: &Service, output: &Output, target: &str) -> Fo
     let depth = target.split('/').count();
     let meant: Vec<&str> = output.path.split('/').take(depth).collect();
     Found::warning(line, message, format!("Mount it at {}, or write to {target}", meant.join("/")))
-}
-
-/// Whether a text has a path, or one below it: `--dir=/a/b` has `/a`.
-pub(crate) fn names_path(text: &str, path: &str) -> bool {
-    text.match_indices(path).any(|(at, _)| {
-        let next = text[at + path.len()..].chars().next();
-        next.is_none_or(|next| !next.is_alphanumeric() && !"_-.".contains(next))
-    })
-}
-
-/// Whether a path has the parents of a target, and then almost its name: `/a/models/x` and `/a/model`.
-pub(crate) fn is_next_to(path: &str, target: &str) -> bool {
-    let Some((parent, name)) = target.rsplit_once('/') else { return false };
-    let rest = path.strip_prefix(parent).and_then(|rest| rest.strip_prefix('/'));
-    let Some(own) = rest.and_then(|rest| rest.split('/').next()) else { return false };
-    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-    own != name
-        && digits(own) == digits(name)
-        && suggest::edits(own, name) == 1
-        && suggest::is_typo(own, name)
 }

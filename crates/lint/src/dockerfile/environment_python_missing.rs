@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::base::Base;
+use crate::outputs::is_below;
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
@@ -163,12 +164,6 @@ fn fault(made: &Stage, stage: &Stage, source: &str, target: &str) -> Option<Stri
         ));
     }
     without_python(made, stage, &path).or_else(|| without_system_python(made, stage, &path))
-}
-
-/// Whether a path is a folder, or in it.
-fn is_below(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Message and fix for an environment of uv that is copied without the Python which uv installed for it.

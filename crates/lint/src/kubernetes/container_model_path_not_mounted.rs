@@ -1,7 +1,7 @@
 //! A server in a pod that loads a model from a directory that its image does not have.
 
-use super::pod_output_mount_read_only::is_below;
 use crate::model_path::{local_model, not_mounted};
+use crate::outputs::is_below;
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};

@@ -1,6 +1,6 @@
 //! A container that writes its results to a volume that it may only read.
 
-use crate::outputs::outputs;
+use crate::outputs::{Output, is_below, outputs};
 use crate::read::compose::below;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -74,7 +74,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
 
 fn faults(container: &Container) -> Vec<Found> {
     let outputs = outputs(&container.words(), &container.environment());
-    let fault = |output: &crate::outputs::Output| {
+    let fault = |output: &Output| {
         let why = read_only(container, &output.path)?;
         let message = format!(
             "container {}: {} is {why}; the first write fails (`Read-only file system`)",
@@ -118,10 +118,4 @@ fn read_only(container: &Container, path: &str) -> Option<String> {
     }
     let claim = scalar(volume, &["persistentVolumeClaim", "readOnly"]);
     (claim.as_deref() == Some("true")).then(|| format!("below {at}, whose volume {name} has readOnly: true"))
-}
-
-/// Whether a path is a directory or lies below it.
-pub(crate) fn is_below(path: &str, directory: &str) -> bool {
-    let rest = path.strip_prefix(directory.trim_end_matches('/'));
-    !directory.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,11 +1,8 @@
 //! Results of a container that are written next to the volume that is mounted for them.
 
-use crate::compose::output_not_mounted::{is_next_to, names_path};
-use crate::outputs::outputs;
+use crate::outputs::{Output, is_below, meant, outputs};
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-
-use super::pod_output_mount_read_only::is_below;
 
 pub(crate) const RULE: Rule = Rule {
     id: "pod-output-not-mounted",
@@ -65,24 +62,20 @@ fn faults(container: &Container) -> Vec<Found> {
         })
         .collect();
     let directory = scalar(container.value, &["workingDir"]).unwrap_or_default();
-    let fault = |output: &crate::outputs::Output| {
+    let values = variables.iter().map(|(_, value)| value);
+    let texts: Vec<&str> = words.iter().chain(values).chain([&directory]).map(String::as_str).collect();
+    let fault = |output: &Output| {
         if mounts.iter().any(|(target, _)| is_below(&output.path, target)) {
             return None;
         }
-        let used = |target: &str| {
-            let all = words.iter().chain(variables.iter().map(|(_, value)| value)).chain([&directory]);
-            all.into_iter().any(|text| names_path(text, target))
-        };
-        let (target, _) = mounts
-            .iter()
-            .find(|(target, read_only)| !read_only && is_next_to(&output.path, target) && !used(target))?;
+        let writable = mounts.iter().filter(|(_, read_only)| !read_only);
+        let target = meant(output, writable.map(|(target, _)| target.as_str()), &texts)?;
         let message = format!(
-            "container {}: {} is in no volume, but {target} is one, which nothing uses: the results are \
-             lost with \
-             the pod",
+            "container {}: {} is in no volume, but {target} is one that nothing uses: the results are lost \
+             with the pod",
             container.name, output.set_by
         );
-        let fix = format!("Write the same path in both places: mount it there, or write to {target}");
+        let fix = format!("Use one path: mount the volume there, or write to {target}");
         Some(Found::warning(container.line(&["volumeMounts"]), message, fix))
     };
     outputs(&words, &variables).iter().find_map(fault).into_iter().collect()

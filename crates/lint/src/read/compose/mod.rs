@@ -19,6 +19,7 @@ use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
 use crate::read::broken::{Broken, apply_merges, limited, line_of};
 use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::start::started;
 use crate::read::quotes::split;
 use key_lines::KeyLines;
 
@@ -112,6 +113,17 @@ impl Compose {
             (last < image.stages.len()).then(|| image.stages.truncate(last + 1))?;
         }
         Some(image)
+    }
+
+    /// The words that a service starts: its own, or those of the image that it is built to.
+    pub(crate) fn started_words(&self, service: &Service) -> Vec<String> {
+        let own = service.words();
+        match own.is_empty().then(|| self.built(service)).flatten() {
+            Some(image) => {
+                started(&image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect()
+            }
+            None => own,
+        }
     }
 
     /// The Dockerfile of a service with all of its stages, read with the files of its build context that are

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use catalog::Catalog;
 use serde_yaml::Value;
 
-use super::{Compose, bare, below, text};
+use super::{Compose, bare, below, text, words};
 use crate::location::Location;
 use crate::read::dockerfile::copied::join;
 
@@ -94,6 +94,16 @@ impl Service {
                 .collect(),
             _ => BTreeMap::new(),
         }
+    }
+
+    /// The variables of its environment that have a value.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        self.environment().into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// The words of entrypoint and command.
+    pub(crate) fn words(&self) -> Vec<String> {
+        [words(self.at(&["entrypoint"])), words(self.at(&["command"]))].concat()
     }
 
     /// Command and entrypoint as one text.
