@@ -190,9 +190,8 @@ fn gpus_unknown(nodes: &[&Found]) -> Error {
     let of = |found: &&Found| format!("\n  {}: {}", found.address, one_line(&found.remarks.join("; ")));
     let nodes: String = nodes.iter().map(of).collect();
     let nodes = visible::block(&nodes).into_owned();
-    let text = format!("cannot write the cluster file: the number of GPUs is unknown{nodes}");
-    Error::new(Kind::Network, text)
-        .hint("pass --gpus COUNT (0 if these machines have no GPU), or fix access to them and run the command again")
+    Error::new(Kind::Network, format!("cannot write the cluster file: the number of GPUs is unknown{nodes}"))
+        .hint("pass --gpus COUNT (0 for none), or fix access to the machines and run the command again")
 }
 
 /// A text that YAML reads as that text; bare where it may be.
