@@ -50,6 +50,12 @@ pub fn writable(path: &Path) -> Result<(), Error> {
     rustix::fs::access(parent, access).map_err(|error| refused(&io::Error::from(error)))
 }
 
+/// An error where [`write`] would refuse the path by now: [`writable`], and without `force` nothing is there.
+pub fn free(path: &Path, force: bool) -> Result<(), Error> {
+    writable(path)?;
+    if force || path.symlink_metadata().is_err() { Ok(()) } else { Err(put::exists(path)) }
+}
+
 /// [`write`], for a file that only its owner may read.
 pub fn write_private(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     match force {
