@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Collected;
 use super::roots::Roots;
-use crate::dockerfile::architecture_misses_gpu::lists_architectures;
+use crate::dockerfile::architecture_misses_gpu::depends_on_gpu;
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::{is_kustomization, named_by};
 use crate::recognize::base_name;
@@ -51,11 +51,14 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
         let known: Vec<String> = files[place].over.iter().map(|one| one.name.clone()).collect();
         files[place].over.extend(others.into_iter().filter(|one| !known.contains(&one.name)));
     }
+    let jobs: Vec<usize> = (0..files.len()).filter(|place| may_ask_for_gpus(&files[*place])).collect();
     for place in 0..files.len() {
         let file = &files[place];
         let mut others = match file.kind {
             Kind::Kubernetes => cluster.clone(),
-            Kind::Dockerfile if lists_architectures(&file.text) => jobs(file, files),
+            Kind::Dockerfile if depends_on_gpu(&file.text) => {
+                jobs_of(file, jobs.iter().map(|place| &files[*place]))
+            }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf => {
                 of_machine(file, files, skipped, roots)
             }
@@ -108,17 +111,21 @@ fn of_cluster(files: &[File], skipped: &[Skipped], roots: &Roots) -> Vec<Over> {
     manifests.map(over_of).chain(values).collect()
 }
 
-/// The manifests and scripts in the directory of a Dockerfile, or below it, that may ask for GPUs.
-fn jobs(file: &File, files: &[File]) -> Vec<Over> {
+/// Whether a file is a manifest or script that may ask for GPUs.
+fn may_ask_for_gpus(file: &File) -> bool {
+    match file.kind {
+        Kind::Kubernetes => file.text.contains("nodeSelector") || file.text.contains("nodeAffinity"),
+        Kind::Shell => file.text.contains("#SBATCH"),
+        _ => false,
+    }
+}
+
+/// Those of some files that are in the directory of a Dockerfile or below it.
+fn jobs_of<'f>(file: &File, files: impl Iterator<Item = &'f File>) -> Vec<Over> {
     let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let below =
         |name: &str| folder.is_empty() || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    let asks = |one: &&File| match one.kind {
-        Kind::Kubernetes => one.text.contains("nodeSelector") || one.text.contains("nodeAffinity"),
-        Kind::Shell => one.text.contains("#SBATCH"),
-        _ => false,
-    };
-    files.iter().filter(asks).filter(|one| below(&one.name)).map(over_of).take(OTHERS_LIMIT).collect()
+    files.filter(|one| below(&one.name)).map(over_of).take(OTHERS_LIMIT).collect()
 }
 
 /// Whether a file that no rule checks has values of a chart, by its name.

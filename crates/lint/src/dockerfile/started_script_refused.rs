@@ -3,7 +3,8 @@
 use diagnostic::Fix;
 
 use crate::base::Base;
-use crate::read::dockerfile::copied::{Copied, join};
+use crate::outputs::is_below;
+use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, From, Run, start};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
@@ -39,6 +40,10 @@ pub(crate) const RULE: Rule = Rule {
              [\"./start.sh\"]\n",
         ),
         dockerfile(
+            "FROM ubuntu:24.04\nWORKDIR /app\nCOPY --chmod=644 . .\nENTRYPOINT \
+             [\"/app/start.sh\"]\n",
+        ),
+        dockerfile(
             "FROM ubuntu:24.04\nCOPY start.sh /tmp/\nRUN install -m 600 /tmp/start.sh \
              /usr/local/bin/start.sh\nCMD \
              [\"/usr/local/bin/start.sh\"]\n",
@@ -56,6 +61,18 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM python:3.11-slim\nWORKDIR /app\nCOPY --chmod=644 . .\nCOPY --chmod=755 bin/ bin/\nRUN \
              chmod -R a-x data\nENTRYPOINT [\"/app/bin/start.sh\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nCOPY start.sh /app/\nRUN chmod +x /app/start.sh\nCOPY --chmod=644 \
+             config.yaml /app/\nENTRYPOINT [\"/app/start.sh\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nCOPY --chmod=644 . /\nENTRYPOINT \
+             [\"/usr/local/bin/python3\", \"/a.py\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nCOPY --chmod=755 docker/start.sh /app/start.sh\nCOPY --chmod=644 . \
+             /app/\nENTRYPOINT [\"/app/start.sh\"]\n",
         ),
         dockerfile(
             "FROM python:3.11-slim\nCOPY --chmod=644 a.sh /app/a.sh\nRUN find /app -name '*.sh' -exec chmod \
@@ -119,22 +136,29 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     if one.keyword == "CMD" && plain().is_none() {
         return None;
     }
-    let end = &file.stages.last()?.end.files;
-    let program = join(&end.workdir, program);
+    let program = join(&file.stages.last()?.end.files.workdir, program);
     let mut workdir = String::new();
     let mut mode: Option<(usize, String)> = None;
+    // Whether something may have put the program there.
+    let mut before = false;
     for stage in file.shipped().into_iter().rev() {
         for (index, instruction) in stage.instructions.iter().enumerate() {
             match instruction.keyword.as_str() {
                 "WORKDIR" => workdir = join(&workdir, instruction.text.text.trim()),
-                "COPY" | "ADD" if puts(instruction, &workdir, &program, end) => {
+                "COPY" | "ADD" => {
+                    let put = put(instruction, &workdir, &program, before);
                     let given = instruction.flag("chmod").unwrap_or_default();
-                    let without = executes(given) == Some(false);
-                    mode = without.then(|| (instruction.line, format!("--chmod={given}")));
+                    let without = put == Put::Surely && executes(given) == Some(false);
+                    if put > Put::No {
+                        mode = without.then(|| (instruction.line, format!("--chmod={given}")));
+                        before = true;
+                    }
                 }
                 "RUN" => {
                     for run in stage.commands_of(index) {
-                        match changed_mode(run, &program) {
+                        let change = changed_mode(run, &program);
+                        before |= !matches!(change, Change::None);
+                        match change {
                             Change::None => {}
                             Change::Unknown => mode = None,
                             Change::To(given) => {
@@ -150,32 +174,59 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     }
     let (line, how) = mode?;
     let message = format!(
-        "{program} gets {how}, which nobody may execute, and nothing changes it later; the container does \
+        "{program} has no execute permission ({how}), and no later instruction adds it; the container does \
          not start (`permission denied`)"
     );
-    Some(Found::error(line, message, "Give it the mode 755"))
+    let fix = format!("Use `COPY --chmod=755`, or add `RUN chmod 755 {program}` after it");
+    Some(Found::error(line, message, fix))
 }
 
-/// Whether COPY or ADD may put a file at a path of the image.
-fn puts(instruction: &Instruction, workdir: &str, program: &str, end: &Copied) -> bool {
-    let words: Vec<&str> = match &instruction.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => instruction.text.text.split_whitespace().collect(),
-    };
-    let Some((target, sources)) = words.split_last() else { return false };
+/// Whether COPY or ADD puts a file at a path of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Put {
+    No,
+    Maybe,
+    Surely,
+}
+
+/// What an instruction does to a program, which something before it may have put there.
+fn put(instruction: &Instruction, workdir: &str, program: &str, before: bool) -> Put {
+    let words = instruction.words();
+    let Some((target, sources)) = words.split_last() else { return Put::No };
     let place = join(workdir, target);
-    // Variables may name this place too.
-    if target.contains('$') || place == program {
-        return true;
+    if place.contains('$') {
+        return Put::Maybe;
     }
-    let below = program.strip_prefix(place.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
-    below
-        && sources.iter().any(|source| {
-            let base = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let whole =
-                base.is_empty() || base == "." || base.contains(['*', '?', '$']) || !base.contains('.');
-            whole || join(&place, base) == program || !end.candidates(program).is_empty()
-        })
+    if place == program {
+        return Put::Surely;
+    }
+    // A relative path may be anywhere if the working directory of the base image is unknown.
+    let below = place.is_empty() || is_below(program, &place) || !place.starts_with('/');
+    let top = place.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let of_system = matches!(top, "" | "bin" | "etc" | "lib" | "opt" | "sbin" | "usr");
+    let of_source = |source: &&str| {
+        let base = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let name = program.rsplit('/').next();
+        let whole = matches!(*source, "." | "./" | "/");
+        match () {
+            () if !whole && join(&place, base) == program => Put::Surely,
+            () if !below => Put::No,
+            // The build context need not have the program: the base image or an earlier instruction may.
+            () if whole && !before && !of_system && instruction.flag("from").is_none() => Put::Surely,
+            () if whole || source.ends_with('/') || name == Some(base) || !is_file(base) => Put::Maybe,
+            () => Put::No,
+        }
+    };
+    sources.iter().map(of_source).max().unwrap_or(Put::No)
+}
+
+/// Whether a name is that of a file which COPY and ADD put somewhere as it is, and not of a directory, of
+/// several files or of an archive.
+fn is_file(name: &str) -> bool {
+    let archive = [".tar", ".tgz", ".tbz", ".txz", ".gz", ".bz2", ".xz", ".zst"];
+    let plain = !name.contains(['*', '?', '[', '$']) && !archive.iter().any(|end| name.ends_with(end));
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+    plain && end.len() > 1 && end.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
 /// Whether somebody may execute a file of a mode: `644`, `a-x`, `u+x`; `None` where it does not say.
