@@ -54,6 +54,7 @@ mod servers;
 mod shell_words;
 mod systemd;
 mod terminal;
+mod tokens;
 mod torch;
 mod training;
 mod uv_environments;
