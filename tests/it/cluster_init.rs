@@ -72,7 +72,7 @@ fn without_the_gpus_of_a_machine_nothing_is_written() {
     let output = machine.run(&[TWO, &["--image", "team/train:1"]].concat());
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("no cluster file was written: the number of GPUs is unknown"), "{stderr}");
+    assert!(stderr.contains("cannot write the cluster file: the number of GPUs is unknown"), "{stderr}");
     assert!(
         stderr.contains("\n  203.0.113.1: not inspected") && stderr.contains("pass --gpus COUNT"),
         "{stderr}"

@@ -53,7 +53,7 @@ fn row(id: &str, source: &str, cells: &[&str]) -> String {
 fn checks_page_is_current() {
     let mut text = String::from(
         "# Checks\n\n<!-- Generated from crates/checks by tests/it/generated.rs; edit there. -->\n\n\
-         What `envdoc check` looks at, in the order of its report. Each id links to what the check does, \
+         The checks of `envdoc check`, in report order. Each id links to what the check does, \
          why, how to fix a\n\
          finding, and the sources; `envdoc explain ID` shows the same text offline. Ids go after `--only` \
          and `--ignore`,\n\
@@ -80,7 +80,7 @@ fn checks_page_is_current() {
 fn lint_rules_page_is_current() {
     let mut text = String::from(
         "# Lint rules\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
-         What `envdoc lint` finds. Each id links to what the rule finds, why it matters, how to fix it, and \
+         The rules of `envdoc lint`. Each id links to what the rule finds, why it matters, how to fix it, and \
          the sources;\n\
          `envdoc explain RULE` shows the same text offline. Ids go after `--only` and `--ignore`, and into a \
          file:\n\

@@ -154,29 +154,32 @@ pub fn check(asked: &Asked) -> Result<(), Error> {
 /// How many GPUs a machine has is unknown: then nobody knows how many processes a job has there.
 pub fn text(asked: &Asked) -> Result<String, Error> {
     check(asked)?;
-    let gpus = |found: &Found| found.gpus.or(asked.gpus);
-    let unknown: Vec<&Found> = asked.nodes.iter().filter(|found| gpus(found).is_none()).collect();
+    let (mut nodes, mut unknown) = (Vec::new(), Vec::new());
+    for found in &asked.nodes {
+        let Some(gpus) = found.gpus.or(asked.gpus) else {
+            unknown.push(found);
+            continue;
+        };
+        let engine = match found.own {
+            true => Endpoint::default(),
+            false => Endpoint::over_ssh(asked.user.as_deref(), &found.address),
+        };
+        nodes.push(NodeValues {
+            address: quoted(&found.address),
+            engine: quoted(engine.as_str()),
+            gpus,
+            remarks: found.remarks.iter().map(|line| one_line(line)).collect(),
+        });
+    }
     if !unknown.is_empty() {
         return Err(gpus_unknown(&unknown));
     }
-    let node = |found: &Found| NodeValues {
-        address: quoted(&found.address),
-        engine: quoted(
-            match found.own {
-                true => Endpoint::default(),
-                false => Endpoint::over_ssh(asked.user.as_deref(), &found.address),
-            }
-            .as_str(),
-        ),
-        gpus: gpus(found).unwrap_or_default(),
-        remarks: found.remarks.iter().map(|line| one_line(line)).collect(),
-    };
     let values = Values {
         header: format!("written by envdoc {}", env!("CARGO_PKG_VERSION")),
         name: asked.name.iter().map(|name| quoted(name)).collect(),
         image: asked.image.iter().map(|image| quoted(image)).collect(),
         build: quoted(&asked.build),
-        nodes: asked.nodes.iter().map(node).collect(),
+        nodes,
         infiniband: asked.nodes.iter().all(|node| node.rdma == Some(true)),
         infiniband_unknown: asked.nodes.iter().any(|node| node.rdma.is_none()),
     };
@@ -187,8 +190,8 @@ fn gpus_unknown(nodes: &[&Found]) -> Error {
     let of = |found: &&Found| format!("\n  {}: {}", found.address, one_line(&found.remarks.join("; ")));
     let nodes: String = nodes.iter().map(of).collect();
     let nodes = visible::block(&nodes).into_owned();
-    Error::new(Kind::Network, format!("no cluster file was written: the number of GPUs is unknown{nodes}"))
-        .hint("pass --gpus COUNT for these machines (0 for none), or make them readable and run it again")
+    Error::new(Kind::Network, format!("cannot write the cluster file: the number of GPUs is unknown{nodes}"))
+        .hint("pass --gpus COUNT (0 for none), or fix access to the machines and run the command again")
 }
 
 /// A text that YAML reads as that text; bare where it may be.

@@ -1,5 +1,5 @@
-//! What a run waits for, where that takes longer than a second: a spinner on a terminal, elsewhere one line
-//! for each phase.
+//! Progress on standard error for waits of more than a second: a spinner on a terminal, otherwise one
+//! line for each phase.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -53,6 +53,9 @@ impl Waiting {
         state.phase = Some((phase.into(), Instant::now()));
         state.detail.clear();
         state.noted = false;
+        if let Some(bar) = &state.bar {
+            bar.reset_elapsed();
+        }
         state.redraw();
         self.shared.changed.notify_all();
     }
@@ -120,12 +123,12 @@ impl State {
     /// The phase gets its line or its spinner.
     fn begin(&mut self) {
         self.noted = true;
-        let Some((phase, _)) = &self.phase else { return };
+        let Some((phase, since)) = &self.phase else { return };
         if !terminal::redraws() {
             return terminal::note(&format!("{} ...", line(phase)));
         }
         if self.bar.is_none() {
-            let bar = ProgressBar::new_spinner();
+            let bar = ProgressBar::new_spinner().with_elapsed(since.elapsed());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed:.dim}") {
                 bar.set_style(if terminal::unicode() { style } else { style.tick_chars("|/-\\+") });
             }

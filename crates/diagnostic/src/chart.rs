@@ -67,17 +67,19 @@ const BOTTOM: f64 = 52.0;
 impl Chart {
     /// For a page: twice, for wide and for narrow screens; the stylesheet shows one of them.
     pub fn in_page(&self) -> String {
-        format!("<figure>\n{}{}</figure>\n", self.drawn(&WIDE, ""), self.drawn(&NARROW, ""))
+        let with_table = format!("{} The table below lists every value.", self.alternative);
+        let drawn = |frame| self.drawn(frame, "", &with_table);
+        format!("<figure>\n{}{}</figure>\n", drawn(&WIDE), drawn(&NARROW))
     }
 
     /// As a file of its own.
     pub fn document(&self) -> String {
         let head =
             format!("<style>\n{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
-        self.drawn(&WIDE, &head)
+        self.drawn(&WIDE, &head, &self.alternative)
     }
 
-    fn drawn(&self, frame: &Frame, head: &str) -> String {
+    fn drawn(&self, frame: &Frame, head: &str, alternative: &str) -> String {
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {}\" viewBox=\"0 0 {} {}\" \
              role=\"group\" \
@@ -85,11 +87,11 @@ impl Chart {
             frame.class,
             frame.width,
             frame.height,
-            escape(&self.alternative),
+            escape(alternative),
             escape(&self.title)
         );
         let Some(scale) = Scale::of(self, frame) else {
-            return text + "<text x=\"20\" y=\"30\">nothing was measured</text>\n</svg>\n";
+            return text + "<text x=\"20\" y=\"30\">No measurements</text>\n</svg>\n";
         };
         text.push_str("<g aria-hidden=\"true\">\n");
         self.axes(&mut text, &scale);
@@ -216,8 +218,9 @@ impl Scale<'_> {
     }
 }
 
-/// The powers of ten that enclose these values, all above 0; at least two.
+/// The powers of ten that enclose those of these values that are finite and above 0; at least two.
 pub fn decades(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let values = values.filter(|value| value.is_finite() && *value > 0.0);
     let (low, high) = values.fold((f64::MAX, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
     if high <= 0.0 {
         return Vec::new();
@@ -275,6 +278,7 @@ mod tests {
         assert_eq!(decades([2e6, 3e8].into_iter()), [1e6, 1e7, 1e8, 1e9]);
         assert_eq!(decades([1e6].into_iter()), [1e6, 1e7]);
         assert!(decades(std::iter::empty()).is_empty());
+        assert_eq!(decades([0.0, 2e6, f64::INFINITY, f64::NAN].into_iter()), [1e6, 1e7]);
     }
 
     #[test]
@@ -283,7 +287,7 @@ mod tests {
         assert!(roxmltree::Document::parse(&text).is_ok(), "{text}");
         assert!(text.contains("prefers-color-scheme: dark") && text.contains("class=\"paper\""), "{text}");
         let empty = Chart { points: Vec::new(), ..chart() };
-        assert!(empty.document().contains("nothing was measured"));
+        assert!(empty.document().contains("No measurements"));
         let one = Chart { points: chart().points[..1].to_vec(), reference: None, ..chart() };
         assert!(!one.document().contains("NaN"));
     }

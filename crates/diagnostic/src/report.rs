@@ -71,8 +71,8 @@ pub enum Body {
 pub struct Row {
     /// A cell for every column.
     pub cells: Vec<String>,
-    /// A word about what is wrong with the row: `slow`.
-    pub mark: Option<&'static str>,
+    /// What is wrong with the row, and how much: `slow`.
+    pub mark: Option<(Mark, &'static str)>,
 }
 
 impl From<Vec<String>> for Row {
@@ -84,11 +84,28 @@ impl From<Vec<String>> for Row {
 /// Many nodes next to each other, a row each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// The groups that have a column: those in which some node has more than passed checks.
+    /// The groups that have a column: those in which some node has findings, or an inspected one unknowns.
     pub groups: Vec<Group>,
     pub rows: Vec<NodeRow>,
-    /// The groups without a column.
+    /// The groups without a column in which some node has passed checks.
     pub passed: Vec<Group>,
+    /// The groups without a column that apply to none of these nodes.
+    pub not_applicable: Vec<Group>,
+}
+
+impl Nodes {
+    /// What the groups without a column show, in sentences.
+    pub fn without_column(&self) -> Vec<String> {
+        let sentence = |start: &str, groups: &[Group]| {
+            let titles: Vec<&str> = groups.iter().map(|group| group.title).collect();
+            (!titles.is_empty()).then(|| format!("{start} {}.", titles.join(", ")))
+        };
+        let passed = sentence("No findings on the inspected nodes:", &self.passed);
+        passed
+            .into_iter()
+            .chain(sentence("Not applicable to the inspected nodes:", &self.not_applicable))
+            .collect()
+    }
 }
 
 /// The results of one node.
@@ -157,8 +174,8 @@ pub struct Step {
     pub seconds: f64,
     /// What was seen: `2 connections, the slowest took 0.1 ms`.
     pub observed: String,
-    /// What is wrong with it though it passed: `slow`.
-    pub mark: Option<&'static str>,
+    /// What is wrong with it though it passed, and how much: `slow`.
+    pub mark: Option<(Mark, &'static str)>,
 }
 
 /// What a report shows of a rule.
@@ -243,7 +260,7 @@ impl Summary {
         self.counts().iter().map(|(_, _, words)| words.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The same one by one, the worst first, with its mark and its number: `(Mark::Error, 1, "1 error")`.
+    /// The same one by one in that order, with its mark and its number: `(Mark::Error, 1, "1 error")`.
     pub fn counts(&self) -> Vec<(Mark, usize, String)> {
         let all = [
             (Mark::Error, self.error, "error", "errors"),
@@ -260,7 +277,7 @@ impl Summary {
     }
 
     /// Whether every result is a pass or does not apply.
-    pub fn is_passed(&self) -> bool {
+    pub fn is_clear(&self) -> bool {
         self.error + self.warning + self.note + self.unknown == 0
     }
 }

@@ -1,4 +1,4 @@
-//! What images contain, as their repository tells.
+//! What official images contain, by repository.
 
 /// An official image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,12 @@ impl Base {
         }
     }
 
-    /// Whether it has no Python but that which a package of the system brings later.
+    /// Whether only a system package can provide Python.
     pub(crate) fn lacks_python(self) -> bool {
         matches!(self, Base::System | Base::Cuda)
     }
 
-    /// Whether it brings no packages of Python, pip apart.
+    /// Whether it has no Python packages except pip.
     pub(crate) fn lacks_packages(self) -> bool {
         self != Base::Torch
     }

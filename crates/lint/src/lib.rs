@@ -12,6 +12,7 @@ mod accelerate;
 mod asks;
 mod base;
 pub mod collect;
+mod comments;
 mod compiles;
 mod compose;
 mod daemon_edits;

@@ -55,7 +55,7 @@ pub(crate) fn launches(command: &str) -> bool {
     let programs = ["torchrun", "deepspeed", "torch.distributed.run", "torch.distributed.launch"];
     let words: Vec<&str> = command.split_whitespace().collect();
     words.iter().any(|word| programs.contains(&word.rsplit('/').next().unwrap_or(word)))
-        || words.windows(2).any(|two| two == ["accelerate", "launch"])
+        || words.windows(2).any(|two| two[0].rsplit('/').next() == Some("accelerate") && two[1] == "launch")
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     fn programs_are_told_apart() {
         assert!(is_python("python3.12") && is_python("python") && !is_python("python-config"));
         assert!(starts_tasks("srun") && !is_launcher("srun") && is_launcher("mpiexec"));
-        assert!(launches("/usr/bin/torchrun x") && launches("accelerate launch t.py"));
+        assert!(launches("/usr/bin/torchrun x") && launches("/opt/venv/bin/accelerate launch t.py"));
         assert!(!launches("python train.py") && !launches("accelerate config"));
         assert!(names_launcher("python -m torch.distributed.run") && !names_launcher("python train.py"));
     }

@@ -216,12 +216,13 @@ fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
     let members = &inspection.fleet.members;
     let (mut same, mut rows): (Vec<String>, Vec<(&str, Vec<String>)>) = (Vec::new(), Vec::new());
     for one in TRAITS {
-        let values: Vec<String> = members.iter().map(|member| value(&(one.of)(&member.facts))).collect();
-        match values.first() {
-            Some(first) if values.iter().all(|value| value == first) => match first.as_str() {
-                "none" => {}
-                "?" => rows.push((one.name, values)),
-                known => same.push(format!("{} {known}", one.name)),
+        let found: Vec<Fact<String>> = members.iter().map(|member| (one.of)(&member.facts)).collect();
+        let values: Vec<String> = found.iter().map(value).collect();
+        match found.first() {
+            Some(first) if values.iter().all(|one| *one == values[0]) => match first {
+                Fact::Absent => {}
+                Fact::Unknown(_) => rows.push((one.name, values)),
+                Fact::Known(known) => same.push(format!("{} {known}", one.name)),
             },
             _ => rows.push((one.name, values)),
         }

@@ -10,13 +10,13 @@ use facts::fleet::Member;
 use facts::fleet::traits::{TRAITS, Trait, value};
 use judge::fleet::FleetResult;
 
-/// From more nodes on than these, the value of most nodes is listed without their names.
+/// If more nodes than these, and most of all, share a value, their names are left out.
 const MANY: usize = 4;
 
 const NOT_INSPECTED: &[Column] =
     &[Column::words("node"), Column::words("access"), Column::words("reason"), Column::words("what to do")];
 const DIFFERENCES: &[Column] =
-    &[Column::words("what"), Column::words("value"), Column::number("nodes"), Column::words("which")];
+    &[Column::words("property"), Column::words("value"), Column::number("count"), Column::words("nodes")];
 
 /// The results between the machines and of each, for every renderer.
 pub fn report(inspection: &Inspection, results: &[FleetResult]) -> Report {
@@ -53,7 +53,7 @@ fn sections(inspection: &Inspection) -> Vec<Section> {
         ("Nodes", Body::Nodes(nodes(&inspection.nodes))),
         ("Not inspected", not_inspected(&inspection.nodes)),
         ("Differences between the nodes", Body::Table { columns: DIFFERENCES, rows: different }),
-        ("The same on all nodes", Body::List(same)),
+        ("Identical on all nodes that could be read", Body::List(same)),
     ];
     let shown = |(heading, body)| Section::new(heading, body);
     all.into_iter().filter_map(shown).collect()
@@ -80,11 +80,19 @@ fn nodes(all: &[NodeResults]) -> Nodes {
         Summary::of(results.map(|result| &result.verdict))
     };
     // Nothing is known of the other nodes in any group.
-    let inspected = || all.iter().filter(|node| node.access == Access::Inspected);
+    let is_inspected = |node: &NodeResults| node.access == Access::Inspected;
+    let none = !all.iter().any(is_inspected);
     let has_column = |group: &Group| {
-        inspected().count() == 0 || inspected().any(|node| !of_group(node, group).is_passed())
+        let shows = |node: &NodeResults| {
+            let summary = of_group(node, group);
+            summary.error + summary.warning + summary.note > 0 || is_inspected(node) && summary.unknown > 0
+        };
+        none || all.iter().any(shows)
     };
-    let (groups, passed): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(has_column);
+    let (groups, others): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(has_column);
+    let has_passed =
+        |group: &Group| all.iter().any(|node| is_inspected(node) && of_group(node, group).pass > 0);
+    let (passed, not_applicable) = others.into_iter().partition(has_passed);
     let row = |node: &NodeResults| NodeRow {
         name: node.name.clone(),
         detail: match node.access {
@@ -97,7 +105,7 @@ fn nodes(all: &[NodeResults]) -> Nodes {
     let mut rows: Vec<NodeRow> = all.iter().map(row).collect();
     // Of many nodes most have nothing to show.
     rows.sort_by_key(|row| std::cmp::Reverse((row.all.error, row.all.warning, row.all.unknown)));
-    Nodes { rows, groups, passed }
+    Nodes { rows, groups, passed, not_applicable }
 }
 
 fn not_inspected(nodes: &[NodeResults]) -> Body {
@@ -110,14 +118,20 @@ fn not_inspected(nodes: &[NodeResults]) -> Body {
     Body::Table { columns: NOT_INSPECTED, rows: nodes.map(row).collect() }
 }
 
-/// What all nodes have, and a row for each value of what they do not.
+/// What all nodes have that could be read, and a row for each value of what differs.
 fn compared(members: &[Member]) -> (Vec<String>, Vec<Row>) {
     let (mut same, mut different) = (Vec::new(), Vec::new());
     for one in TRAITS {
         let values = values(one, members);
-        match &values[..] {
-            [] | [(Fact::Absent, _)] => {}
-            [(Fact::Known(known), _)] => same.push(format!("{}: {known}", one.name)),
+        let (unknown, read): (Vec<_>, Vec<_>) =
+            values.iter().partition(|(found, _)| matches!(found, Fact::Unknown(_)));
+        let but =
+            unknown.iter().map(|(_, nodes)| format!(" (unknown on {})", nodes.len())).collect::<String>();
+        match &read[..] {
+            [] if unknown.is_empty() => {}
+            [] => same.push(format!("{}: unknown on every node", one.name)),
+            [(Fact::Known(known), _)] => same.push(format!("{}: {known}{but}", one.name)),
+            [(Fact::Absent, _)] => {}
             _ => different.extend(values.iter().map(|(found, nodes)| {
                 let found = match found {
                     Fact::Unknown(_) => "unknown".to_owned(),
@@ -232,6 +246,15 @@ mod tests {
         assert!(unreached.all.unknown > 0 && unreached.all.pass == 0, "{unreached:?}");
         let Body::Table { rows, .. } = not_inspected(&all.nodes) else { panic!("a table") };
         assert_eq!(rows[0].cells[..3], ["node2", "unreachable", "no route to host"]);
+        // A node of which only the engine was asked can have findings, which no group may hide.
+        let engine_only =
+            inspection(vec![one("node1", machine()), ("node2", roles::gpu_node(), Access::NotInspected)]);
+        let both = nodes(&engine_only.nodes);
+        assert!(both.rows.iter().all(|row| row.groups.len() == both.groups.len()), "{both:?}");
+        let idle = nodes(&inspection(vec![("node1", roles::build_host(), Access::Inspected)]).nodes);
+        assert!(idle.passed.iter().all(|group| !idle.not_applicable.contains(group)));
+        let titles: Vec<&str> = idle.not_applicable.iter().map(|group| group.title).collect();
+        assert!(titles.contains(&"GPUs"), "not applicable is no pass: {titles:?}");
         let nothing = nodes(&inspection(vec![("node2", unknown(), Access::Unreachable)]).nodes);
         assert!(nothing.passed.is_empty(), "nothing was inspected");
     }

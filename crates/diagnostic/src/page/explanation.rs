@@ -44,6 +44,11 @@ fn blocks(markdown: &str) -> Vec<Block<'_>> {
         if words.starts_with("```") {
             blocks.push(Block::Code(lines.by_ref().take_while(|line| !line.starts_with("```")).collect()));
             ended = true;
+        } else if let Some(code) = line.strip_prefix("    ").filter(|_| first || in_code(&blocks)) {
+            match blocks.last_mut() {
+                Some(Block::Code(lines)) if !first => lines.push(code),
+                _ => blocks.push(Block::Code(vec![code])),
+            }
         } else if let Some(heading) = line.strip_prefix("## ") {
             blocks.push(Block::Heading(heading));
             ended = true;
@@ -65,6 +70,11 @@ fn blocks(markdown: &str) -> Vec<Block<'_>> {
         }
     }
     blocks
+}
+
+/// Whether the line before is one of code.
+fn in_code(blocks: &[Block]) -> bool {
+    matches!(blocks.last(), Some(Block::Code(_)))
 }
 
 /// Code in backquotes, and addresses as links. A link loads nothing until a reader follows it.
@@ -109,6 +119,12 @@ mod tests {
              <a href=\"https://example.org/a?b=1&amp;c\" rel=\"noreferrer\">\
              https://example.org/a?b=1&amp;c</a> \
              (table 2)</p>\n"
+        );
+        let markdown = "Write:\n\n    a:\n      - `b`\n\nThen\n    go on.\n";
+        assert_eq!(
+            explanation(markdown, true),
+            "<p>Write:</p>\n<pre>a:\n  - `b`</pre>\n<p>Then go on.</p>\n",
+            "an indented line in a paragraph belongs to it"
         );
         let markdown = "## How to fix it\nReboot.\n\n## Sources\n- a\n";
         assert_eq!(explanation(markdown, false), "<h4>How to fix it</h4>\n<p>Reboot.</p>\n");

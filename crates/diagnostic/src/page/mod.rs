@@ -83,7 +83,7 @@ impl Page<'_> {
         let _ = writeln!(
             text,
             "</main>\n<footer>envdoc {version}. \
-             This file contains everything that it shows and loads nothing. \
+             Self-contained: no scripts, nothing is loaded from the network. \
              <code>envdoc explain ID</code> explains any id offline.</footer>\n</body>\n</html>"
         );
         text

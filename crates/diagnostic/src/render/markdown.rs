@@ -129,15 +129,15 @@ fn section(text: &mut String, section: &Section) {
     }
 }
 
-/// A row is marked in its last cell.
+/// A row is marked in its first cell.
 fn table(text: &mut String, columns: &[Column], rows: &[Row]) {
     let titles: Vec<String> = columns.iter().map(|column| cell(column.title)).collect();
     let rules: Vec<&str> = columns.iter().map(|column| if column.number { "---:" } else { "---" }).collect();
     let _ = writeln!(text, "| {} |\n|{}|", titles.join(" | "), rules.join("|"));
     for row in rows {
         let mut cells: Vec<String> = row.cells.iter().map(|one| cell(one)).collect();
-        if let (Some(mark), Some(last)) = (row.mark, cells.last_mut()) {
-            *last = format!("{last} **{mark}**");
+        if let (Some((_, word)), Some(first)) = (row.mark, cells.first_mut()) {
+            *first = format!("{first} **{word}**");
         }
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
@@ -154,7 +154,7 @@ fn nodes(text: &mut String, nodes: &Nodes) {
     );
     let words = |summary: &Summary| {
         let not_passed = Summary { pass: 0, ..*summary };
-        let words = if not_passed.is_passed() { summary.words() } else { not_passed.words() };
+        let words = if not_passed.is_clear() { summary.words() } else { not_passed.words() };
         if words.is_empty() { "-".to_owned() } else { words }
     };
     for row in &nodes.rows {
@@ -163,9 +163,8 @@ fn nodes(text: &mut String, nodes: &Nodes) {
         let _ = writeln!(text, "| {name} | {} |{groups} {detail} |", row.all.words());
     }
     text.push('\n');
-    if !nodes.passed.is_empty() {
-        let titles: Vec<&str> = nodes.passed.iter().map(|group| group.title).collect();
-        let _ = writeln!(text, "Passed on every inspected node: {}.\n", titles.join(", "));
+    for sentence in nodes.without_column() {
+        let _ = writeln!(text, "{sentence}\n");
     }
 }
 

@@ -1,6 +1,7 @@
 //! One sample of results for the tests of every format.
 
 use crate::chart::{Chart, Point};
+use crate::layout::Mark;
 use crate::report::{
     Body, Column, NodeRow, Nodes, Outcome, Report, Row, RuleInfo, Run, Section, Step, Summary,
 };
@@ -83,7 +84,7 @@ pub(super) fn test() -> Report {
     let refused = Diagnostic::error("node2 refuses <22>").subject(Subject::node("node2"));
     let rows = vec![
         vec!["8".to_owned(), "yes".to_owned()].into(),
-        Row { cells: vec!["1024".to_owned(), "no | 3".to_owned()], mark: Some("slow") },
+        Row { cells: vec!["1024".to_owned(), "no | 3".to_owned()], mark: Some((Mark::Warning, "slow")) },
     ];
     let point = |x: f64| Point { x, y: x, x_label: format!("{x} B"), label: format!("{x} B: <fast>") };
     let chart = Chart {
@@ -163,6 +164,7 @@ fn nodes() -> Nodes {
         groups: vec![DRIVER],
         rows: vec![row("node1", 1, 0), row("node2", 1, 0), row("node3", 0, 2)],
         passed: vec![SYSTEM],
+        not_applicable: Vec::new(),
     }
 }
 

@@ -146,10 +146,10 @@ fn same_rank(config: &AccelerateConfig) -> Option<Found> {
     }
     let fits = config.number("num_machines").is_some_and(|machines| files.len() as u64 <= machines);
     let message = format!(
-        "machine_rank is {rank} here and in {twin}, a file of the same job: two machines have one rank, \
-         and the machines do not meet"
+        "machine_rank is {rank} here and in {twin}, which configures the same job; two machines with the \
+         same rank cannot form a group"
     );
-    let fix = "Give each machine a rank of its own, from 0 on";
+    let fix = "Give each machine its own machine_rank, starting at 0";
     Some(Found::error(config.line(&["machine_rank"]), message, fix).unless_certain(fits))
 }
 
@@ -160,17 +160,10 @@ const MACHINES: &[&str] =
 /// What differs in the names of two files, where that names a machine: a number, or `main` and `worker`.
 fn machine_of(one: &str, other: &str) -> Option<(String, String)> {
     let parts = |name: &str| -> Vec<String> {
-        let mut parts = vec![String::new()];
-        let mut kind = 0;
-        for letter in name.chars() {
-            let own = if letter.is_ascii_digit() { 1 } else { 2 + i32::from(!letter.is_alphabetic()) };
-            if own != kind {
-                parts.push(String::new());
-            }
-            kind = own;
-            parts.last_mut().into_iter().for_each(|part| part.push(letter));
-        }
-        parts
+        let kind = |letter: char| (letter.is_ascii_digit(), letter.is_alphabetic());
+        let letters: Vec<char> = name.chars().collect();
+        let parts = letters.chunk_by(|one, other| kind(*one) == kind(*other));
+        parts.map(|part| part.iter().collect()).collect()
     };
     let (mine, theirs) = (parts(one), parts(other));
     let mut differ = mine.iter().zip(&theirs).filter(|(one, other)| one != other);

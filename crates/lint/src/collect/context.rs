@@ -158,9 +158,13 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let starts = |text: &str| starts(text) || several && text.contains("accelerate");
             others(path, SCRIPTS, around, starts).into_iter().chain(makefile).chain(machines).collect()
         }
-        Kind::Environment => others(path, READERS, around, |text| {
-            base.as_ref().is_some_and(|base| text.contains(base.as_str()))
-        }),
+        Kind::Environment => {
+            let reads = ["--env-file", "EnvironmentFile=", "source ", ". "];
+            others(path, READERS, around, |text| {
+                base.as_ref().is_some_and(|base| text.contains(base.as_str()))
+                    && reads.iter().any(|mark| text.contains(mark))
+            })
+        }
         Kind::Python => {
             let scripts = others(path, SCRIPTS, around, |text| {
                 base.as_ref().is_some_and(|base| text.contains(base.as_str()))

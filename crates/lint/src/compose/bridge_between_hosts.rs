@@ -4,6 +4,9 @@ use std::net::IpAddr;
 
 use serde_yaml::Value;
 
+use super::peer_unreachable::{address, container_ports, names, networks};
+use crate::model_layers::option;
+use crate::programs::launches;
 use crate::read::compose::{Compose, IsStack, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named, stack};
 
@@ -30,8 +33,27 @@ pub(crate) const RULE: Rule = Rule {
              --num_machines 2 --machine_rank 1 --main_process_ip 10.4.0.2 --main_process_port 29501 sft.py\n\
              networks:\n  jobs: {driver: bridge}\n",
         ),
+        compose(
+            "services:\n  node:\n    image: b\n    network_mode: bridge\n    command: torchrun --nnodes=2 \
+             --node_rank=0 --master_addr=192.168.4.10 train.py\n",
+        ),
+        named(
+            "node1.sh",
+            "docker run --rm --gpus all --network bridge registry.example.org/llm:3 torchrun --nnodes 4 \
+             --rdzv-endpoint gpu01:29400 --rdzv-backend c10d pretrain.py\n",
+        ),
     ],
     silent: &[
+        // The address may be that of a container.
+        named(
+            "node1.sh",
+            "docker run --rm --gpus all registry.example.org/llm:3 torchrun --nnodes 4 --rdzv-endpoint \
+             $HEAD:29400 --rdzv-backend c10d pretrain.py\n",
+        ),
+        compose(
+            "services:\n  node:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=0 train.py\n    \
+             environment: {MASTER_ADDR: \"${HEAD}\"}\n",
+        ),
         compose(
             "services:\n  node:\n    image: b\n    network_mode: host\n    command: torchrun --nnodes=2 \
              --node_rank=0 --master_addr=192.168.4.10 --master_port=29500 train.py\n",
@@ -65,92 +87,80 @@ fn judge(file: &Compose) -> Vec<Found> {
     if file.stack != IsStack::No {
         return Vec::new();
     }
-    let nodes: Vec<(&Service, Vec<String>)> = file
+    let nodes: Vec<(&Service, String)> = file
         .services
         .iter()
-        .map(|service| (service, service.command().split_whitespace().map(str::to_owned).collect()))
-        .filter(|(_, words): &(_, Vec<String>)| nodes(words).is_some_and(|count| count > 1))
+        .map(|service| (service, service.command()))
+        .filter(|(_, command)| nodes(command).is_some_and(|count| count > 1))
         .collect();
     // Several nodes of one file are on one bridge of one host.
     match &nodes[..] {
-        [(service, words)] => fault(file, service, words).into_iter().collect(),
+        [(service, command)] => fault(file, service, command).into_iter().collect(),
         _ if file.run => {
-            nodes.iter().filter_map(|(service, words)| fault(file, service, words)).take(1).collect()
+            nodes.iter().filter_map(|(service, command)| fault(file, service, command)).take(1).collect()
         }
         _ => Vec::new(),
     }
 }
 
 /// The value of the first of these options: `--nnodes=2`, `--nnodes 2`.
-fn option<'w>(words: &'w [String], names: &[&str]) -> Option<&'w str> {
-    words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
-        Some((name, value)) => names.contains(&name).then_some(value),
-        None => names.contains(&word.as_str()).then(|| words.get(at + 1).map(String::as_str)).flatten(),
-    })
+fn value(command: &str, names: &[&str]) -> Option<String> {
+    option(&command.split_whitespace().collect::<Vec<_>>(), names)
 }
 
 /// On how many nodes a launcher starts a job, at least.
-fn nodes(words: &[String]) -> Option<u64> {
-    let launcher = words.iter().any(|word| {
-        let base = word.rsplit('/').next().unwrap_or_default();
-        matches!(base, "torchrun" | "accelerate" | "torch.distributed.run" | "torch.distributed.launch")
-    });
-    let value = option(words, &["--nnodes", "--num_machines", "--num-machines"]).filter(|_| launcher)?;
+fn nodes(command: &str) -> Option<u64> {
+    let value = value(command, &["nnodes", "num_machines"]).filter(|_| launches(command))?;
     value.split(':').next()?.parse().ok()
 }
 
-fn fault(file: &Compose, service: &Service, words: &[String]) -> Option<Found> {
-    const PLACES: &[&str] = &[
-        "--master_addr",
-        "--master-addr",
-        "--rdzv_endpoint",
-        "--rdzv-endpoint",
-        "--main_process_ip",
-        "--main-process-ip",
-    ];
+fn fault(file: &Compose, service: &Service, command: &str) -> Option<Found> {
     let environment = service.environment();
-    let variable = || environment.get("MASTER_ADDR").and_then(Option::as_deref);
-    let given = option(words, PLACES).or_else(variable)?.trim_matches(['"', '\'']);
-    let (host, port) = given.split_once(':').unwrap_or((given, ""));
+    let variable = || environment.get("MASTER_ADDR").cloned().flatten();
+    let given = value(command, &["master_addr", "rdzv_endpoint", "main_process_ip"]).or_else(variable)?;
+    let given = given.trim_matches(['"', '\'']);
+    let (host, port) = address(given, true).filter(|_| !given.contains('$'))?;
     let local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     // The name of a container is one of this bridge.
-    let resolved =
-        file.services.iter().any(|one| super::peer_unreachable::names(one).iter().any(|name| name == host));
-    if local || resolved || host.is_empty() || service.extends_elsewhere || !is_on_bridge(file, service) {
+    let resolved = file.services.iter().any(|one| names(one).contains(&host));
+    if local || resolved || service.extends_elsewhere || !is_on_bridge(file, service) {
         return None;
     }
-    let port = match port {
-        "" => {
-            option(words, &["--master_port", "--master-port", "--main_process_port", "--main-process-port"])
-        }
-        port => Some(port),
-    };
-    let port: u16 = port.unwrap_or("29500").parse().ok()?;
+    let port = port.or_else(|| value(command, &["master_port", "main_process_port"]));
+    let port: u16 = port.as_deref().unwrap_or("29500").parse().ok()?;
     let published = publishes(service, port);
     let also = if published {
-        format!(", and publishes port {port} alone of what the ranks use")
+        format!(", publishing only port {port} of the ports that the ranks use")
     } else {
         String::new()
     };
     let message = format!(
-        "{} is a node of a job on several hosts ({given}), but is on a bridge network{also}: its ranks tell \
-         the others addresses of that bridge, which no other host reaches, and NCCL waits until its timeout",
+        "{} is one of several nodes that meet at {given} but uses a bridge network{also}; its ranks \
+         advertise container addresses that other hosts cannot reach, and NCCL hangs until its timeout",
         service.title
     );
-    let fix = match file.run {
-        true => "Add `--network host`, and leave -p out",
-        false => "Set `network_mode: host`, and remove `ports`",
+    let fix = match (file.run, service.at(&["network_mode"])) {
+        (true, Some(_)) => "Replace `--network bridge` with `--network host`",
+        (true, None) => "Add `--network host`",
+        (false, _) => "Set `network_mode: host`",
     };
-    Some(Found::error(service.line.clone(), message, fix).unless_certain(published))
+    // Compose refuses `networks` next to `network_mode`; on the network of the host no port is published.
+    let has = |key: &str| service.at(&[key]).is_some();
+    let extra = match (file.run, has("networks"), has("ports")) {
+        (true, _, true) => " and remove `-p`",
+        (false, true, true) => " and remove `networks` and `ports`",
+        (false, true, false) => " and remove `networks`",
+        (false, false, true) => " and remove `ports`",
+        _ => "",
+    };
+    Some(Found::error(service.line.clone(), message, format!("{fix}{extra}")).unless_certain(published))
 }
 
 /// Whether all networks of a service are bridges of this host.
 fn is_on_bridge(file: &Compose, service: &Service) -> bool {
-    if service.at(&["network_mode"]).is_some() {
-        return false;
-    }
-    let names = service.networks();
-    let names = if names.is_empty() { vec!["default".to_owned()] } else { names };
+    let Some(names) = networks(service) else {
+        return service.text("network_mode").as_deref() == Some("bridge");
+    };
     names.iter().all(|name| {
         let Some((_, network)) = file.networks().find(|(known, _)| known == name) else {
             return name == "default";
@@ -165,7 +175,7 @@ fn is_on_bridge(file: &Compose, service: &Service) -> bool {
 
 /// Whether a service publishes a port, alone or in a range.
 fn publishes(service: &Service, port: u16) -> bool {
-    super::peer_unreachable::container_ports(service).iter().any(|ports| {
+    container_ports(service).iter().any(|ports| {
         let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
         let range = first.parse::<u16>().ok().zip(last.parse::<u16>().ok());
         range.is_some_and(|(first, last)| (first..=last).contains(&port))

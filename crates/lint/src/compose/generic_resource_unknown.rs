@@ -1,6 +1,6 @@
 //! A stack that reserves a generic resource which no daemon.json offers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
@@ -32,7 +32,11 @@ pub(crate) const RULE: Rule = Rule {
             "x-gpu: &gpu\n  resources:\n    reservations:\n      generic_resources:\n        - \
              discrete_resource_spec:\n            kind: NVIDIA_GPU\n            value: 2\nservices:\n  \
              llm:\n    image: b\n    deploy: *gpu\n",
-            &[("daemon.json", "{\"node-generic-resources\": [\"NVIDIA-GPU=0\", \"NVIDIA-GPU=1\"]}\n")],
+            &[(
+                "daemon.json",
+                "{\"node-generic-resources\": [\"NVIDIA-GPU=GPU-45cbf7b3\", \
+                 \"NVIDIA-GPU=GPU-9a1c02de\"]}\n",
+            )],
         ),
         with(
             "services:\n  a:\n    image: b\n    deploy: {resources: {reservations: {generic_resources: \
@@ -44,7 +48,22 @@ pub(crate) const RULE: Rule = Rule {
         with(
             "services:\n  train:\n    image: b\n    deploy: {resources: {reservations: {generic_resources: \
              [{discrete_resource_spec: {kind: NVIDIA-GPU, value: 2}}]}}}\n",
+            &[(
+                "daemon.json",
+                "{\"node-generic-resources\": [\"NVIDIA-GPU=GPU-45cbf7b3\", \
+                 \"NVIDIA-GPU=GPU-9a1c02de\"]}\n",
+            )],
+        ),
+        // dockerd refuses numbers as names, so that nothing is known of what the node offers.
+        with(
+            "services:\n  a:\n    image: b\n    deploy: {resources: {reservations: {generic_resources: \
+             [{discrete_resource_spec: {kind: NVIDIA-GPU, value: 4}}]}}}\n",
             &[("daemon.json", "{\"node-generic-resources\": [\"NVIDIA-GPU=0\", \"NVIDIA-GPU=1\"]}\n")],
+        ),
+        with(
+            "services:\n  a:\n    image: b\n    deploy: {resources: {reservations: {generic_resources: \
+             [{discrete_resource_spec: {kind: gpu, value: 1}}]}}}\n",
+            &[("daemon.json", "{\"node-generic-resources\": [\"GPU=a\", \"GPU=1\"]}\n")],
         ),
         // Another node offers it.
         with(
@@ -72,7 +91,8 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Compose) -> Vec<Found> {
     let daemons: Option<Vec<BTreeMap<String, u64>>> = daemons(file);
     let Some(daemons) = daemons.filter(|all| !all.is_empty()) else { return Vec::new() };
-    file.services.iter().filter_map(|service| fault(&daemons, service)).collect()
+    let kinds: BTreeSet<&str> = daemons.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+    file.services.iter().filter_map(|service| fault(&daemons, &kinds, service)).collect()
 }
 
 /// What each machine offers; nothing where one of them does not say it.
@@ -81,26 +101,29 @@ fn daemons(file: &Compose) -> Option<Vec<BTreeMap<String, u64>>> {
     texts.filter_map(|(_, text)| text.as_deref()).map(offered).collect()
 }
 
-/// The kinds of `node-generic-resources`, and how many of each.
+/// The kinds of `node-generic-resources`, and how many of each; nothing where dockerd refuses the list.
 fn offered(text: &str) -> Option<BTreeMap<String, u64>> {
     let daemon: serde_json::Value = serde_json::from_str(text).ok()?;
-    let entries = daemon.get("node-generic-resources")?.as_array()?;
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for entry in entries {
-        let (kind, value) = entry.as_str()?.split_once('=')?;
-        // A number alone is how many there are; several entries of a kind are its names.
-        let alone =
-            entries.iter().filter_map(|one| one.as_str()?.split_once('=')).filter(|one| one.0 == kind);
-        let count = match alone.count() {
-            1 => value.parse().unwrap_or(1),
-            _ => 1,
-        };
-        *kinds.entry(kind.to_owned()).or_default() += count;
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for entry in daemon.get("node-generic-resources")?.as_array()? {
+        let (kind, value) = entry.as_str()?.split_once('=').filter(|(_, value)| !value.contains('='))?;
+        kinds.entry(kind.trim()).or_default().push(value.trim());
     }
-    Some(kinds).filter(|kinds| !kinds.is_empty())
+    let counted = kinds.into_iter().map(|(kind, values)| Some((kind.to_owned(), count(&values)?)));
+    counted.collect::<Option<BTreeMap<String, u64>>>().filter(|kinds| !kinds.is_empty())
 }
 
-fn fault(daemons: &[BTreeMap<String, u64>], service: &Service) -> Option<Found> {
+/// How many a node has of a kind, as swarmkit counts the values of that kind: one integer is the count,
+/// names are counted, and integers among several values are refused.
+fn count(values: &[&str]) -> Option<u64> {
+    let is_integer = |value: &str| value.parse::<i64>().is_ok();
+    match values {
+        [one] if is_integer(one) => one.parse().ok(),
+        _ => (!values.iter().any(|value| is_integer(value))).then_some(values.len() as u64),
+    }
+}
+
+fn fault(daemons: &[BTreeMap<String, u64>], kinds: &BTreeSet<&str>, service: &Service) -> Option<Found> {
     let path = ["deploy", "resources", "reservations", "generic_resources"];
     let Some(Value::Sequence(items)) = service.at(&path) else { return None };
     items.iter().find_map(|item| {
@@ -108,26 +131,24 @@ fn fault(daemons: &[BTreeMap<String, u64>], service: &Service) -> Option<Found> 
         let kind = below(spec, &["kind"]).and_then(text).filter(|kind| !kind.contains('$'))?;
         let value: Option<u64> = below(spec, &["value"]).and_then(text).and_then(|value| value.parse().ok());
         let most = daemons.iter().filter_map(|offers| offers.get(&kind)).max();
-        let all: Vec<String> = {
-            let mut kinds: Vec<&String> = daemons.iter().flat_map(BTreeMap::keys).collect();
-            kinds.sort();
-            kinds.dedup();
-            kinds.into_iter().cloned().collect()
-        };
         let (message, fix) = match most {
-            None => (
-                format!(
-                    "service {} reserves the generic resource {kind}, but daemon.json offers {}; its tasks \
+            None => {
+                let all = kinds.iter().copied().collect::<Vec<_>>().join(", ");
+                let message = format!(
+                    "service {} reserves generic resource {kind}, but the nodes offer only {all}; its tasks \
                      stay pending",
-                    service.name,
-                    all.join(", ")
-                ),
-                format!("Write `kind: {}`, in the same case as in daemon.json", all.first()?),
-            ),
+                    service.name
+                );
+                let fix = match diagnostic::suggest::nearest(&kind, kinds.iter().copied()) {
+                    Some(near) => format!("Write `kind: {near}`, in the same case as in daemon.json"),
+                    None => format!("Use one of the kinds that daemon.json lists: {all}"),
+                };
+                (message, fix)
+            }
             Some(most) if value.is_some_and(|value| value > *most) => (
                 format!(
-                    "service {} reserves {} of the generic resource {kind} for each task, but no daemon.json \
-                     offers more than {most}; its tasks stay pending",
+                    "service {} reserves {} × {kind} per task, but no node offers more than {most}; its \
+                     tasks stay pending",
                     service.name, value?
                 ),
                 format!("Reserve {most} at most, or list all of them in daemon.json"),

@@ -5,6 +5,7 @@ use std::cell::LazyCell;
 use serde_yaml::Value;
 
 use super::merged_environment_lost::base;
+use crate::comments::denies;
 use crate::read::compose::{Compose, IsStack, Service, below};
 use crate::recognize::base_name;
 use crate::rule::{Example, Found, Judge, Rule, Severity, compose, composes, named, stack};
@@ -17,6 +18,15 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("gpu_request_missing.md"),
     judge: Judge::Containers(judge),
     fires: &[
+        compose(
+            "# nvidia isn't the default runtime of these nodes\nservices:\n  train:\n    build: .\n    \
+             command: torchrun --nproc_per_node=4 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "# not with nvidia as the default runtime\ndocker run -d -p 8000:8000 \
+             vllm/vllm-openai:v0.8.5 --model a/b\n",
+        ),
         compose("services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    command: nvidia-smi\n"),
         compose("services:\n  train:\n    build: .\n    command: torchrun --nproc_per_node=4 train.py\n"),
         compose("services:\n  a:\n    image: b\n    environment:\n      - NVIDIA_VISIBLE_DEVICES=all\n"),
@@ -33,6 +43,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  train: # no gpus key: nvidia is the default runtime\n    build: .\n    command: \
+             torchrun --nproc_per_node=4 train.py\n",
+        ),
         stack(
             "services:\n  train:\n    image: example.org/train:1\n    command: torchrun --standalone \
              --nproc_per_node=8 t.py\n    environment: {NVIDIA_VISIBLE_DEVICES: all}\n",
@@ -78,17 +92,17 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n    extends: \
              {file: gpu.yaml, service: gpu}\n",
         ),
+        compose(
+            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    environment: \
+             [NVIDIA_VISIBLE_DEVICES=]\n",
+        ),
         compose("services:\n  web:\n    image: nginx\n    environment: {CUDA_VISIBLE_DEVICES: \"\"}\n"),
     ],
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
     let needs = |service: &&Service| service.gpus().is_none() && !service.extends_elsewhere;
-    // As it is written, before `<<` is followed.
-    let written = LazyCell::new(|| {
-        let merges = !file.run && file.text.contains("<<") && file.broken.is_none();
-        merges.then(|| serde_yaml::from_str::<Value>(&file.text).ok()).flatten()
-    });
+    let unmerged = LazyCell::new(|| file.unmerged());
     let by_default = LazyCell::new(|| nvidia_by_default(file));
     file.services
         .iter()
@@ -99,7 +113,7 @@ fn judge(file: &Compose) -> Vec<Found> {
             if *by_default || file.stack != IsStack::No && service.names_devices() {
                 return None;
             }
-            let lost = written.as_ref().is_some_and(|root| is_lost(root, service));
+            let lost = unmerged.as_ref().is_some_and(|root| is_lost(root, service));
             let message = match lost {
                 true => format!(
                     "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor \
@@ -141,10 +155,13 @@ fn nvidia_by_default(file: &Compose) -> bool {
         let root = text.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
         root.is_some_and(|root| root.get("default-runtime").is_some_and(|one| one == "nvidia"))
     });
-    let comments = file.text.lines().filter_map(|line| line.split_once('#'));
-    let mut texts = comments.map(|(_, text)| text.to_ascii_lowercase().replace('-', " "));
-    let names_it = |text: &str| text.contains("default runtime") && text.contains("nvidia");
-    configured || texts.any(|text| names_it(&text) && !text.contains("not "))
+    let mut comments = file.comments.iter().map(|text| text.to_ascii_lowercase().replace('-', " "));
+    // `no gpus key: nvidia is the default runtime`
+    let says_it = |text: &str| {
+        let mut clauses = text.split([':', ';', '(', ')']);
+        text.contains("nvidia") && clauses.any(|part| part.contains("default runtime") && !denies(part))
+    };
+    configured || comments.any(|text| says_it(&text))
 }
 
 /// Whether the anchor that a service merges requests GPUs in a `deploy` that its own one replaces.

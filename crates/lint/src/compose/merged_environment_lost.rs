@@ -41,10 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
-    if file.broken.is_some() || !file.text.contains("<<") {
-        return Vec::new();
-    }
-    let root: Value = serde_yaml::from_str(&file.text).unwrap_or_default();
+    let Some(root) = file.unmerged() else { return Vec::new() };
     file.services.iter().filter_map(|service| of_service(file, &root, service)).collect()
 }
 

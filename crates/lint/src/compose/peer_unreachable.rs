@@ -20,6 +20,11 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Compose(judge),
     fires: &[
         compose(
+            "services:\n  trainer0:\n    image: b\n    command: accelerate launch --num_machines 2 \
+             --machine_rank 0 --main_process_ip trainer-0 t.py\n  trainer1:\n    image: b\n    command: \
+             accelerate launch --num_machines 2 --machine_rank 1 --main-process-ip=trainer0 t.py\n",
+        ),
+        compose(
             "services:\n  trainer0:\n    image: b\n    environment: {MASTER_ADDR: trainer-0}\n  \
                 trainer1:\n    image: \
              b\n    environment: {MASTER_ADDR: trainer-0}\n",
@@ -270,7 +275,7 @@ fn extra_hosts(service: &Service) -> Vec<String> {
 }
 
 /// The networks of a service; `None` where another one's is used.
-fn networks(service: &Service) -> Option<Vec<String>> {
+pub(super) fn networks(service: &Service) -> Option<Vec<String>> {
     if service.at(&["network_mode"]).is_some() {
         return None;
     }
@@ -279,8 +284,15 @@ fn networks(service: &Service) -> Option<Vec<String>> {
 }
 
 /// Options whose value is an address.
-const OPTIONS: &[&str] =
-    &["--master_addr", "--master-addr", "--rdzv_endpoint", "--rdzv-endpoint", "--rdzv_backend_endpoint"];
+const OPTIONS: &[&str] = &[
+    "--master_addr",
+    "--master-addr",
+    "--rdzv_endpoint",
+    "--rdzv-endpoint",
+    "--rdzv_backend_endpoint",
+    "--main_process_ip",
+    "--main-process-ip",
+];
 
 /// Beginnings of addresses of servers.
 const URLS: &[&str] = &["http://", "https://", "grpc://", "tcp://", "redis://"];
@@ -321,7 +333,7 @@ pub(super) fn addresses(service: &Service) -> Vec<Address> {
 }
 
 /// Host and port of `http://user@host:80/path`, `host:80`, and of `host` where it is known to be one.
-fn address(value: &str, bare: bool) -> Option<(String, Option<String>)> {
+pub(super) fn address(value: &str, bare: bool) -> Option<(String, Option<String>)> {
     let (rest, is_url) = match value.split_once("://") {
         Some((_, rest)) => (rest, true),
         None => (value, false),

@@ -1,6 +1,6 @@
 //! `runtime: nvidia` without anything that names GPUs.
 
-use crate::read::compose::{Compose, IsStack, Service};
+use crate::read::compose::{Compose, IsStack, Service, names_no_device};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
@@ -45,7 +45,7 @@ fn unset(service: &Service) -> Option<Found> {
     let line = service.line_of("runtime");
     let fix = "Add `NVIDIA_VISIBLE_DEVICES: all` to `environment`";
     if let Some(value) = environment.get("NVIDIA_VISIBLE_DEVICES") {
-        let none = value.as_deref().is_some_and(|value| matches!(value, "" | "void" | "none"));
+        let none = value.as_deref().is_some_and(names_no_device);
         let message = format!(
             "service {} has the NVIDIA runtime, but NVIDIA_VISIBLE_DEVICES={} gives it no GPU",
             service.name,

@@ -135,11 +135,9 @@ fn references(container: &Container, file: &Manifest) -> Vec<Found> {
             };
             let mut named = file.documents.iter().chain(&file.others).filter(same);
             let Some(object) = named.next().filter(|_| !optional && named.next().is_none()) else { continue };
-            if is_filled(file, object, &name) {
-                continue;
-            }
             let known = entries(object, &["data", "stringData", "binaryData"]);
-            if known.is_empty() || known.contains(&key) || key.contains(['$', '{', '<']) {
+            let fits = known.is_empty() || known.contains(&key) || key.contains(['$', '{', '<']);
+            if fits || is_filled(file, object, &name) {
                 continue;
             }
             let message = format!(

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use toml::Table;
 
 use crate::file::Stack;
-use crate::read::compose::{Compose, Service};
+use crate::read::compose::{Compose, Service, names_no_device};
 use crate::read::machine::Machine;
 use crate::rule::{Found, Judge, Kind, Location, OtherFile, Rule, Severity, named_with};
 
@@ -181,7 +181,7 @@ fn relies(service: &Service) -> bool {
     let admin = service.list(&["cap_add"]).iter().any(|one| one.contains("SYS_ADMIN") || one == "ALL");
     let mounts = service.list(&["volumes"]).iter().any(|one| one.contains("nvidia-container-devices"));
     service.text("runtime").as_deref() == Some("nvidia")
-        && devices.is_some_and(|devices| !matches!(devices, "" | "none" | "void") && !devices.contains('$'))
+        && devices.is_some_and(|devices| !names_no_device(devices) && !devices.contains('$'))
         && service.text("privileged").as_deref() != Some("true")
         && !admin
         && !mounts

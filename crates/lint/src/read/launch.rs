@@ -65,14 +65,28 @@ impl Launch {
     }
 
     /// What an option has for its value, as written and with the texts of its variables.
-    pub(crate) fn written_value(&self, name: &str) -> Option<String> {
-        let written = self.options.get(name)?.written.clone()?;
-        let mut text = written.clone();
-        for value in used(&written).iter().filter_map(|name| self.written.get(name)) {
-            text.push(' ');
-            text.push_str(value);
-        }
-        Some(text)
+    pub(crate) fn written_value(&self, name: &str) -> Option<WrittenValue> {
+        let option = self.options.get(name)?.written.clone()?;
+        let variables: Vec<&str> =
+            used(&option).iter().filter_map(|name| self.written.get(name)).map(String::as_str).collect();
+        let variables = Some(variables.join(" ")).filter(|text| !text.is_empty());
+        Some(WrittenValue { option, variables })
+    }
+}
+
+/// A value of an option as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WrittenValue {
+    /// `$ID`.
+    pub option: String,
+    /// What the variables in it are set to: `$(date +%s)`.
+    pub variables: Option<String>,
+}
+
+impl WrittenValue {
+    /// The texts, that of the option first.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.option.as_str()).chain(self.variables.as_deref())
     }
 }
 

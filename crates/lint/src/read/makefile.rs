@@ -12,8 +12,8 @@ pub(crate) struct Makefile {
     pub values: Vec<Text>,
     /// Its recipes, each as the lines that one shell gets, continued lines joined.
     pub recipes: Vec<Vec<Text>>,
-    /// Its variables with their values as written, in order.
-    pub settings: Vec<(String, String)>,
+    /// Its variables with their values; nothing for a value that the file does not show.
+    settings: BTreeMap<String, Option<String>>,
     /// Its rules, in order.
     pub rules: Vec<Rule>,
     /// Whether other makefiles may set more.
@@ -41,10 +41,10 @@ const RULES_LIMIT: usize = 500;
 const EXPANSIONS_LIMIT: usize = 4;
 
 impl Makefile {
-    /// The values of its variables, the last of each; `given`: those of make's command line, which win.
+    /// The values of its variables; `given`: those of make's command line, which win.
     fn values_by_name<'m>(&'m self, given: &'m [(String, String)]) -> BTreeMap<&'m str, &'m str> {
-        let all = self.settings.iter().chain(given);
-        all.map(|(name, value)| (name.as_str(), value.trim())).collect()
+        let own = self.settings.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?)));
+        own.chain(given.iter().map(|(name, value)| (name.as_str(), value.trim()))).collect()
     }
 
     /// The recipes of the rules that make certainly runs for its goals, or for its first target; nothing
@@ -194,8 +194,8 @@ impl Reader {
             }
             self.set(name);
             self.value(line, value);
-            let value = value.split(" #").next().unwrap_or_default().to_owned();
-            self.file.settings.push((name.to_owned(), value));
+            let before = &rest[..rest.len() - value.len()];
+            self.assign(name, before, value.split(" #").next().unwrap_or_default().trim());
             self.in_rule = false;
             return;
         }
@@ -235,6 +235,24 @@ impl Reader {
         }
     }
 
+    /// Gives a variable its value; `before`: the assignment up to the value, as in `NAME +=`.
+    fn assign(&mut self, name: &str, before: &str, value: &str) {
+        let settings = &mut self.file.settings;
+        if before.ends_with("!=") {
+            // What the command prints.
+            settings.insert(name.to_owned(), None);
+        } else if before.ends_with("?=") {
+            settings.entry(name.to_owned()).or_insert_with(|| Some(value.to_owned()));
+        } else if before.ends_with("+=")
+            && let Some(own) = settings.get_mut(name)
+        {
+            let joined = own.take().map(|own| format!("{own} {value}"));
+            *own = joined.filter(|text| text.len() < VALUE_LIMIT_BYTES);
+        } else {
+            settings.insert(name.to_owned(), Some(value.to_owned()));
+        }
+    }
+
     fn set(&mut self, name: &str) {
         self.file.variables.insert(name.trim().to_owned());
     }
@@ -265,6 +283,12 @@ fn expanded(text: &str, values: &BTreeMap<&str, &str>) -> String {
         while let Some(at) = rest.find('$') {
             next.push_str(&rest[..at]);
             let behind = &rest[at + 1..];
+            // `$$(X)` is `$(X)` of the shell.
+            if let Some(after) = behind.strip_prefix('$') {
+                next.push_str("$$");
+                rest = after;
+                continue;
+            }
             let close = if behind.starts_with('(') { b')' } else { b'}' };
             let open = behind.starts_with(['(', '{']);
             let end = behind.bytes().take(NAME_LIMIT_BYTES).position(|byte| byte == close);
@@ -413,6 +437,21 @@ mod tests {
         assert_eq!(of(&[], &[]), ["gcc -o $@ $^", "gcc -c $<", " mkdir bin"]);
         assert_eq!(of(&["clean"], &[("OUT".to_owned(), "x".to_owned())]), ["rm -r x"]);
         assert!(of(&["b/c.o"], &[]).is_empty() && of(&["none"], &[]).is_empty());
+    }
+
+    #[test]
+    fn values_of_variables() {
+        let recipe = |text: &str| {
+            let read = Makefile::read(&format!("{text}\na:\n\techo $(A) $$(A) $${{A}}\n"));
+            read.recipes_of(&[], &[]).concat().concat()
+        };
+        assert_eq!(recipe("A = b"), "echo b $$(A) $${A}");
+        assert_eq!(recipe("A = b\nA ?= c"), "echo b $$(A) $${A}");
+        assert_eq!(recipe("A ?= c # d"), "echo c $$(A) $${A}");
+        assert_eq!(recipe("A := b\nA += c\nA += d"), "echo b c d $$(A) $${A}");
+        assert_eq!(recipe("A += c"), "echo c $$(A) $${A}");
+        assert_eq!(recipe("A = b\nA != date"), "echo $(A) $$(A) $${A}");
+        assert_eq!(recipe("A != date\nA += c"), "echo $(A) $$(A) $${A}");
     }
 
     #[test]

@@ -82,31 +82,40 @@ pub(crate) fn bash_only(script: &Text) -> Vec<BashOnly> {
         ("&>", "`&>`", "the command runs in the background", false),
         ("|&", "`|&`", "Syntax error: \"&\" unexpected", true),
     ] {
-        found.extend(mask.match_indices(text).map(|(offset, _)| (offset, what.to_owned(), effect, fails)));
+        let uses = mask.match_indices(text);
+        found.extend(uses.map(|(at, _)| Use { fails, ..Use::new(at, what.to_owned(), effect) }));
     }
     for (offset, _) in mask.match_indices("=(") {
         let name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'+';
         if mask[..offset].bytes().next_back().is_some_and(name) {
-            found.push((offset, "an array".to_owned(), "Syntax error: \"(\" unexpected", true));
+            found.push(Use::new(offset, "an array".to_owned(), "Syntax error: \"(\" unexpected"));
         }
     }
     let expansions = expansions(&script.text).into_iter();
-    found.extend(expansions.map(|(offset, what)| (offset, format!("`{what}`"), "Bad substitution", true)));
-    found.sort_by_key(|(offset, ..)| *offset);
-    let line = |offset| script.line_at(offset);
-    let uses = found.into_iter();
-    let used = |(offset, what, effect, fails): Use| {
-        let in_new_dash = effect == PIPEFAIL;
-        BashOnly { line: line(offset), what, effect, fails, in_new_dash }
+    found.extend(expansions.map(|(offset, what)| Use::new(offset, format!("`{what}`"), "Bad substitution")));
+    found.sort_by_key(|one| one.offset);
+    let used = |Use { offset, what, effect, fails, in_new_dash }: Use| {
+        let line = script.line_at(offset);
+        BashOnly { line, what, effect, fails, in_new_dash }
     };
-    uses.map(used).collect()
+    found.into_iter().map(used).collect()
 }
 
-/// How a dash without pipefail answers.
-const PIPEFAIL: &str = "Illegal option -o pipefail";
-
 /// A place in a script, and what is [`BashOnly`] there.
-type Use = (usize, String, &'static str, bool);
+struct Use {
+    offset: usize,
+    what: String,
+    effect: &'static str,
+    fails: bool,
+    in_new_dash: bool,
+}
+
+impl Use {
+    /// One that fails in every dash.
+    fn new(offset: usize, what: String, effect: &'static str) -> Use {
+        Use { offset, what, effect, fails: true, in_new_dash: false }
+    }
+}
 
 /// The commands and arguments that only bash has.
 fn of_words(mask: &str) -> Vec<Use> {
@@ -121,19 +130,21 @@ fn of_words(mask: &str) -> Vec<Use> {
             continue;
         }
         if start && COMMANDS.contains(&word) {
-            found.push((offset, format!("`{word}`"), "not found", true));
+            found.push(Use::new(offset, format!("`{word}`"), "not found"));
         }
         if start {
             program = word;
         }
         if matches!(program, "[" | "test") && word == "==" {
-            found.push((offset, "`==` in `[ ]`".to_owned(), "unexpected operator", true));
+            found.push(Use::new(offset, "`==` in `[ ]`".to_owned(), "unexpected operator"));
         }
         if program == "set" && word == "pipefail" {
-            found.push((offset, "`set -o pipefail`".to_owned(), PIPEFAIL, true));
+            let one = Use::new(offset, "`set -o pipefail`".to_owned(), "Illegal option -o pipefail");
+            found.push(Use { in_new_dash: true, ..one });
         }
         if is_range(word) {
-            found.push((offset, format!("`{word}`"), "it stays as it is written", false));
+            let one = Use::new(offset, format!("`{word}`"), "it stays as it is written");
+            found.push(Use { fails: false, ..one });
         }
         start = false;
     }

@@ -58,7 +58,13 @@ pub(crate) struct ShellFunction {
 /// Whether a line of a script is inside of a function.
 pub(crate) fn in_functions(text: &str) -> impl Fn(usize) -> bool + use<> {
     let functions = functions(text);
-    move |line| functions.iter().any(|one| one.lines.contains(&line))
+    move |line| function_at(&functions, line).is_some()
+}
+
+/// The function that a line is inside of. The functions come in the order of the script.
+pub(crate) fn function_at(functions: &[ShellFunction], line: usize) -> Option<&ShellFunction> {
+    let at = functions.partition_point(|one| *one.lines.end() < line);
+    functions.get(at).filter(|one| one.lines.contains(&line))
 }
 
 /// The functions that a script defines with braces: `name() { … }`, `function name { … }`.

@@ -70,6 +70,12 @@ impl Names {
                     names.changed.insert(name.to_owned());
                 }
             }
+            // `A[1]=c`
+            let first = command.words.first().map_or("", |word| word.text.as_str());
+            let name = name_of(first);
+            if !name.is_empty() && first[name.len()..].starts_with('[') {
+                names.changed.insert(name.to_owned());
+            }
             if matches!(command.program(), "unset" | "getopts" | "let") {
                 let words = command.words[1..].iter().map(|word| name_of(&word.text).to_owned());
                 names.changed.extend(words.filter(|name| !name.is_empty()));
@@ -132,9 +138,9 @@ impl Reader<'_> {
         }
         let function = (self.in_function)(command.line);
         let certain = command.certain && command.loops == 0 && !function;
-        if matches!(command.program(), "source" | ".") && !is_setup(command.word(1)) {
-            // It may set anything.
-            (self.variables, self.arrays) = Default::default();
+        let argument = command.words.get(1).map_or("", |word| word.text.as_str());
+        if matches!(command.program(), "source" | ".") && !is_setup(argument) {
+            self.forget();
         }
         if command.words.is_empty() {
             self.assign(command, certain);
@@ -151,7 +157,15 @@ impl Reader<'_> {
                 _ => words.push(word.clone()),
             }
         }
+        if command.program() == "eval" && !is_hook(argument) {
+            self.forget();
+        }
         Command { words, ..command.clone() }
+    }
+
+    /// What runs next may have set anything.
+    fn forget(&mut self) {
+        (self.variables, self.arrays) = Default::default();
     }
 
     fn fits(&mut self, values: &[Word]) -> bool {
@@ -326,9 +340,31 @@ fn array_reference(text: &str) -> Option<(&str, bool)> {
 
 /// Whether a file that a script reads prepares an environment of programs, and sets nothing of the script.
 fn is_setup(path: &str) -> bool {
-    ["activate", "conda", "module", "profile", "bashrc", "setvars", "lmod"]
-        .iter()
-        .any(|word| path.contains(word))
+    // Lmod and Environment Modules: `/usr/share/lmod/lmod/init/bash`.
+    let of_modules = ["lmod", "modules", "Modules"].iter().any(|name| {
+        ["bash", "sh", "profile"].iter().any(|shell| path.ends_with(&format!("/{name}/init/{shell}")))
+    });
+    of_modules
+        || matches!(
+            path.rsplit('/').next().unwrap_or_default(),
+            "activate"
+                | "conda.sh"
+                | "profile"
+                | ".profile"
+                | ".bash_profile"
+                | ".bashrc"
+                | "bashrc"
+                | "setvars.sh"
+                | "modules.sh"
+                | "lmod.sh"
+        )
+}
+
+/// Whether the text that `eval` runs prepares an environment of programs: `$(conda shell.bash hook)`.
+fn is_hook(text: &str) -> bool {
+    let program = text.strip_prefix("$(").and_then(|inner| inner.split_whitespace().next());
+    let program = program.and_then(|program| program.rsplit('/').next());
+    text.contains("hook") && matches!(program, Some("conda" | "mamba" | "micromamba"))
 }
 
 #[cfg(test)]
@@ -358,6 +394,10 @@ mod tests {
             "A=(--x 1)\nif b; then A+=(--x 2); fi\nt \"${A[@]}\"",
             "mapfile -t A < f\nt \"${A[@]}\"",
             "A=(--x 1)\nsource ./more.sh\nt \"${A[@]}\"",
+            "A=(--x 1)\nsource ./profiles/a100.sh\nt \"${A[@]}\"",
+            "A=(--x 1)\neval \"$(cat more)\"\nt \"${A[@]}\"",
+            "A=(--x 1)\nA[1]=2\nt \"${A[@]}\"",
+            "A=(--x 1)\nA[$I]+=2\nt \"${A[@]}\"",
             "f() { local A=(--x); }\nA=(--y)\nt \"${A[@]}\"",
             "declare -A A=([x]=1)\nt \"${A[@]}\"",
         ] {
@@ -370,9 +410,26 @@ mod tests {
             "N=1\n((N += 1))\nt $N",
             "N=$(nproc)\nt $N",
             "read -r N\nt $N",
+            "N=8\neval \"$@\"\nt $N",
         ] {
             assert_eq!(last(kept), "t $N", "{kept}");
         }
+    }
+
+    #[test]
+    fn preparing_an_environment_sets_nothing() {
+        for line in [
+            "source ~/venv/bin/activate",
+            ". /etc/profile.d/modules.sh",
+            ". /usr/share/lmod/lmod/init/bash",
+            "source \"$CONDA/etc/profile.d/conda.sh\"",
+            "source $(conda info --base)/etc/profile.d/conda.sh",
+            "eval \"$(/opt/conda/bin/conda shell.bash hook)\"",
+        ] {
+            assert_eq!(last(&format!("N=8\n{line}\nt $N")), "t 8", "{line}");
+        }
+        // The command that `eval` runs is read with the values from before it.
+        assert_eq!(last("N=8\neval t $N"), "eval t 8");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use catalog::Catalog;
 use serde_json::{Map, Value, json};
 
-use super::compose::Compose;
+use super::compose::{Compose, comments};
 use super::docker_run::DockerRun;
 use super::dockerfile::command::Command;
 use super::script::Script;
@@ -32,12 +32,9 @@ impl Started {
             text.push_str(&format!("  container{index}: {value}\n"));
             lines.push(*line);
         }
-        // Comments say more of the machines; those of the script stay comments.
-        for line in script.text.lines().map(str::trim_start).filter(|line| line.starts_with('#')) {
-            text.push_str(&format!("{}\n", line.replace(|letter: char| letter.is_control(), " ")));
-        }
         let mut compose = Compose::read(script.catalog, &text, &[], Stack::Unsaid);
         compose.run = true;
+        compose.comments = comments(script.text.lines().filter(|line| line.trim_start().starts_with('#')));
         for (index, (_, image, _)) in runs.iter().enumerate() {
             let name = format!("container{index}");
             if let Some(service) = compose.services.iter_mut().find(|service| service.name == name) {

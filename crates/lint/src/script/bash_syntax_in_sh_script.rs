@@ -1,7 +1,7 @@
 //! A script for /bin/sh that only bash understands.
 
 use crate::read::dockerfile::text::Text;
-use crate::read::posix::bash_only;
+use crate::read::posix::{BashOnly, bash_only};
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -14,6 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("run.sh", "#!/bin/sh\nARGS=(--lr 1)\npython train.py \"${ARGS[@]}\"\n"),
         named("run.sh", "#!/usr/bin/env sh\nsource ./env.sh\n"),
+        named("run.sh", "#!/bin/sh\nset -o pipefail\nsource ./env.sh\n"),
+        named("run.sh", "#!/bin/sh\nset -o pipefail\npython train.py | tee log\n"),
         named("run.sh", "#!/bin/sh -e\nif [[ -n $A ]]; then a; fi\n"),
     ],
     silent: &[
@@ -48,17 +50,36 @@ fn judge(script: &Script) -> Vec<Found> {
         .map(|(index, line)| if in_documents.contains(&(index + 1)) { "" } else { line });
     let bare: Vec<&str> = lines.collect();
     let uses = bash_only(&Text::lines(&bare.join("\n"), 1));
-    let one = uses.iter().find(|one| one.fails).or(uses.first());
+    // What fails in every dash says more than what fails in old ones.
+    let certain = uses.iter().find(|one| one.fails && !one.in_new_dash);
+    let one = certain.or_else(|| uses.iter().find(|one| one.fails)).or(uses.first());
     let found = one.map(|one| {
-        let systems = match one.in_new_dash {
-            true => "Debian 12, Ubuntu 24.04 and older",
-            false => "Debian and Ubuntu",
+        let BashOnly { what, effect, .. } = one;
+        let message = match one.in_new_dash {
+            true => format!(
+                "{what} fails in sh: dash before Debian 13 and Ubuntu 25.04 does not have it ({effect})"
+            ),
+            false => format!(
+                "{what} needs bash, but the script runs in sh, which is dash on Debian and Ubuntu: {effect}"
+            ),
         };
-        let message = format!(
-            "{} needs bash, but the script runs in sh, which is dash on {systems}: {}",
-            one.what, one.effect
-        );
         Found::warning(one.line, message, "Write `#!/bin/bash` in the first line")
     });
     found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use catalog::testing::catalog;
+
+    #[test]
+    fn what_fails_in_every_dash_comes_first() {
+        let of = |text: &str| -> Vec<usize> {
+            judge(&Script::read(catalog(), text)).iter().map(|one| one.line).collect()
+        };
+        assert_eq!(of("#!/bin/sh\nset -o pipefail\necho a &> log\nsource ./env.sh\n"), [4]);
+        assert_eq!(of("#!/bin/sh\necho a &> log\nset -o pipefail\n"), [3]);
+        assert_eq!(of("#!/bin/sh\necho a &> log\n"), [2]);
+    }
 }

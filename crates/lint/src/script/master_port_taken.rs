@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::read::dockerfile::command::{Command, assignment};
 use crate::read::dockerfile::expand::{Value, Variables, expand};
-use crate::read::script::{Script, ShellFunction, functions};
+use crate::read::script::{Script, ShellFunction, function_at, functions};
 use crate::read::script_values;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -60,6 +60,32 @@ pub(crate) const RULE: Rule = Rule {
             "torchrun --master_port 29500 --nproc_per_node=2 a.py &\ntorchrun --master_port=29501 \
              --nproc_per_node=2 \
              b.py &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local name=$1\n  shift\n  torchrun --nproc_per_node=2 --master_port=$1 t.py > \
+             $name.log\n}\nrun 29500 29511 &\nrun 29500 29512 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  set -- $(ports $1)\n  torchrun --nproc_per_node=2 --master_port=$1 t.py\n}\n\
+             run 29511 &\nrun 29511 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  if [ \"$1\" = b ]; then port=29501; fi\n  torchrun \
+             --nproc_per_node=2 --master_port=$port t.py\n}\nrun a &\nrun b &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  while lsof -i :$port; do port=29501; done\n  torchrun \
+             --nproc_per_node=2 --master_port=$port t.py\n}\nrun &\nsleep 60\nrun &\nwait\n",
+        ),
+        // `$10` is `${1}0`.
+        named(
+            "sweep.sh",
+            "run() {\n  torchrun --nproc_per_node=2 --master_port=$10 t.py\n}\nrun 2951 a b c d e f g h \
+             29500 &\nrun 2952 a b c d e f g h 29500 &\nwait\n",
         ),
         named(
             "run.sh",
@@ -122,12 +148,12 @@ fn judge(script: &Script) -> Vec<Found> {
             let port = &start.port;
             let message = match before {
                 Some(line) => format!(
-                    "the start in line {line} still runs and listens on port {port}, which this one takes, \
-                     too: `EADDRINUSE: address already in use`"
+                    "the launcher started in line {line} is still running on port {port}, which this one \
+                     uses too (`EADDRINUSE: address already in use`)"
                 ),
                 None if again => format!(
-                    "each turn of the loop starts a launcher in the background, and all of them listen on \
-                     port {port}: `EADDRINUSE: address already in use`"
+                    "each iteration starts a launcher in the background on the same port {port} \
+                     (`EADDRINUSE: address already in use`)"
                 ),
                 None => continue,
             };
@@ -161,24 +187,25 @@ impl<'c> Functions<'c> {
         let all = functions(&script.text);
         let mut by_name: BTreeMap<String, Vec<&Command>> = BTreeMap::new();
         for command in commands {
-            // They stand one behind the other.
-            let at = all.partition_point(|one| *one.lines.end() < command.line);
-            if let Some(one) = all.get(at).filter(|one| one.lines.contains(&command.line)) {
+            if let Some(one) = function_at(&all, command.line) {
                 by_name.entry(one.name.clone()).or_default().push(command);
             }
         }
         let waiting =
             by_name.iter().filter(|(_, commands)| commands.iter().any(|one| one.program() == "wait"));
         let waiting = waiting.map(|(name, _)| name.clone()).collect();
+        // Other arguments than those of the call.
+        let shifts = |one: &&Command| one.program() == "shift" || one.program() == "set" && one.has("--");
         by_name.retain(|_, commands| {
-            commands.len() <= FUNCTION_LIMIT && commands.iter().any(|one| raw_port(one).is_some())
+            commands.len() <= FUNCTION_LIMIT
+                && commands.iter().any(|one| raw_port(one).is_some())
+                && !commands.iter().any(shifts)
         });
         Functions { all, commands: by_name, waiting }
     }
 
     fn contain(&self, line: usize) -> bool {
-        let at = self.all.partition_point(|one| *one.lines.end() < line);
-        self.all.get(at).is_some_and(|one| one.lines.contains(&line))
+        function_at(&self.all, line).is_some()
     }
 
     /// The starts that a command is, or makes by a function of the script.
@@ -214,11 +241,11 @@ fn set_locals(one: &Command, call: &Command, variables: &mut Variables) {
         _ if one.words.is_empty() => one.sets.clone(),
         _ => Vec::new(),
     };
+    // What runs under a condition, or several times, may leave another value.
+    let sure = one.certain && one.loops == 0;
     for (name, word) in named {
-        match with_arguments(&word.text, call, variables) {
-            Some(text) => variables.set(&name, Value { text: Some(text), default: false }),
-            None => variables.set(&name, Value { text: None, default: false }),
-        }
+        let text = with_arguments(&word.text, call, variables).filter(|_| sure);
+        variables.set(&name, Value { text, default: false });
     }
 }
 
@@ -229,7 +256,10 @@ fn with_arguments(text: &str, call: &Command, variables: &Variables) -> Option<S
     while let Some((before, behind)) = rest.split_once('$') {
         out.push_str(before);
         let bare = behind.trim_start_matches('{');
-        let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+        let closed = behind.starts_with('{');
+        // `$10` is `${1}0`.
+        let most = if closed { bare.len() } else { 1 };
+        let digits = bare.bytes().take(most).take_while(u8::is_ascii_digit).count();
         if digits == 0 {
             out.push('$');
             rest = behind;
@@ -237,7 +267,6 @@ fn with_arguments(text: &str, call: &Command, variables: &Variables) -> Option<S
         }
         let word = call.words.get(bare[..digits].parse::<usize>().ok()?).filter(|word| word.known)?;
         out.push_str(&word.text);
-        let closed = behind.starts_with('{');
         rest = if closed { bare[digits..].strip_prefix('}')? } else { &bare[digits..] };
     }
     out.push_str(rest);

@@ -91,11 +91,13 @@ fn judge(script: &Script) -> Vec<Found> {
             "Swap source and destination, or fill the directory first",
         ));
     }
-    found.extend(restored_backwards(script, &commands).filter(|_| found.is_empty()));
+    if found.is_empty() {
+        found.extend(restored_backwards(script, &commands));
+    }
     found
 }
 
-/// A restore before the job that goes the way of the copies behind it: from the directory that the job fills.
+/// A restore before the job in the direction of the save after it: from the directory that the job fills.
 fn restored_backwards(script: &Script, commands: &[&Command]) -> Option<Found> {
     let job = commands.iter().position(|one| programs::is_job(one))?;
     let (before, mirror, source, program) = commands[..job].iter().enumerate().find_map(|(at, one)| {
@@ -124,10 +126,10 @@ fn restored_backwards(script: &Script, commands: &[&Command]) -> Option<Found> {
     if !resumes && !local {
         return None;
     }
+    let target = bare(target);
     let message = format!(
-        "{program} copies from {folder} to {} before the job, as the script does after it: nothing is \
-         restored, and where {folder} is new, everything in the destination is removed",
-        bare(target)
+        "{program} copies {folder} to {target} before the job, in the same direction as the save after it; \
+         nothing is restored, and if {folder} is empty, everything in {target} is deleted"
     );
     let fix = "Swap source and destination to restore";
     Some(Found::error(mirror.line, message, fix).unless_certain(resumes && local))

@@ -29,6 +29,11 @@ pub(crate) const RULE: Rule = Rule {
             "RUN=${RUN:-sweep-$(date +%Y%m%d-%H%M%S)}\ntorchrun --nnodes=4 --rdzv_backend=c10d \
              --rdzv_id=$RUN --rdzv_endpoint=head:29400 train.py\n",
         ),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=eval-$(date -Iseconds) \
+             --rdzv_endpoint=head:29400 eval.py\n",
+        ),
         named("run.sh", "torchrun --standalone --nnodes=2 --nproc_per_node=8 train.py\n"),
         named("run.sh", "OPTS=(--nnodes 4 --standalone)\ntorchrun \"${OPTS[@]}\" train.py\n"),
         named("run.sh", "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=1 train.py\n"),
@@ -60,6 +65,16 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "run.sh",
             "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=\"eval-$(date +%F)\" \
+             --rdzv_endpoint=head:29400 eval.py\n",
+        ),
+        named(
+            "run.sh",
+            "DAY=$(date -u -I)\ntorchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$DAY \
+             --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=\"eval-$(date --iso-8601=date)\" \
              --rdzv_endpoint=head:29400 eval.py\n",
         ),
         named(
@@ -185,7 +200,7 @@ fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
     let written = launch.written_value(name).filter(|_| each)?;
     let own = ["$(hostname", "`hostname", "$HOSTNAME", "${HOSTNAME", "$(uname -n"]
         .iter()
-        .any(|mark| written.contains(mark));
+        .any(|mark| written.texts().any(|text| text.contains(mark)));
     own.then(|| {
         let message = format!("--{name} is the name of each node itself; the nodes do not meet");
         Found::warning(one.line, message, FIX)
@@ -198,11 +213,9 @@ fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
     // A loop replaces it in each turn, a list of nodes once for all.
     let turns = launch.remote == Some(Replaced::Here) && launch.looped && !names_variable_of_script(launch);
     let each = launch.nested || (launch.by.is_empty() && !slurm) || turns;
-    let whole = launch.written_value("rdzv_id").filter(|_| each)?.replace('\n', " ");
-    let certain = differs(&whole)?;
-    let written = one.written.as_deref().unwrap_or_default();
-    let set = whole.strip_prefix(written).map(str::trim).filter(|set| !set.is_empty());
-    let id = set.map_or_else(|| whole.clone(), |set| format!("{written}, set to {set}"));
+    let written = launch.written_value("rdzv_id").filter(|_| each)?;
+    let certain = written.texts().filter_map(differs).max()?;
+    let id = written.texts().map(|text| text.replace('\n', " ")).collect::<Vec<_>>().join(", set to ");
     let (differs, effect) = match certain {
         true => ("differs", "the nodes never meet"),
         false => ("may differ", "the nodes then do not meet"),
@@ -234,7 +247,18 @@ fn differs(written: &str) -> Option<bool> {
 /// Whether `date` with these arguments prints another text on each node: seconds certainly, minutes perhaps,
 /// days not.
 fn of_date(arguments: &str) -> Option<bool> {
-    let Some((_, format)) = arguments.split_once('+') else { return Some(true) };
+    let Some((_, format)) = arguments.split_once('+') else {
+        // `-I`, `-uIseconds`, `--iso-8601=minutes`
+        let precision = arguments.split_whitespace().find_map(|word| match word.strip_prefix("--iso-8601") {
+            Some(rest) => Some(rest.trim_start_matches('=')),
+            None => word.strip_prefix("-I").or_else(|| word.strip_prefix("-uI")),
+        });
+        return match precision {
+            Some("" | "date") => None,
+            Some("hours" | "minutes") => Some(false),
+            _ => Some(true),
+        };
+    };
     let mut letters = format.chars();
     let mut finest = None;
     while let Some(letter) = letters.next() {

@@ -24,6 +24,12 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH -o /scratch/out/%j/log.txt\nsrun python t.py\n"),
     ],
     silent: &[
+        // A directory for each node or each task can exist before submission.
+        named("job.sbatch", "#!/bin/bash\n#SBATCH -o /scratch/out/%N/log.txt\nsrun python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --array=0-3\n#SBATCH -o /scratch/out/%a/log.txt\nsrun python t.py\n",
+        ),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=%A_%a.out\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=/dev/null\nsrun python t.py\n"),
     ],
@@ -69,23 +75,24 @@ fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
     let message = format!(
         "Slurm before 23.02 does not create {folder} for the output file, and the job fails if it is missing"
     );
+    let too_late = format!(
+        "mkdir runs too late: Slurm opens the output file before the script starts and, before 23.02, does \
+         not create {folder}; the job fails"
+    );
     // Nobody knows the id of the job before sbatch.
-    if ["%A", "%j", "%J", "%N", "%a"].iter().any(|part| folder.contains(part)) {
+    if ["%A", "%j", "%J"].iter().any(|part| folder.contains(part)) {
         let line = late.map_or(option.line, |(line, _)| *line);
         let message = match late {
-            Some(_) => format!(
-                "this mkdir comes too late: Slurm opens the output file before, and before 23.02 it does not \
-                 create {folder}: the job fails"
-            ),
+            Some(_) => too_late,
             None => format!(
-                "{folder} has the id of the job in its name, so that nobody can create it before; Slurm \
-                 before 23.02 does not create it for the output file, and the job fails"
+                "{folder} contains the job id, so it cannot exist before submission; Slurm before 23.02 does \
+                 not create it, and the job fails"
             ),
         };
-        let fix = format!("Move the id into the name of the file: {}", named_by_id(value));
+        let fix = format!("Put the job id into the file name: {}", named_by_id(value));
         return Some(Found::warning(line, message, fix));
     }
-    // Slurm replaces %x and %u in the path.
+    // Slurm replaces %x, %u, %a and %N in the path.
     let fix = match folder.contains('%') {
         true => Fix::manual(format!("Create {folder} before sbatch")),
         false => {
@@ -94,13 +101,7 @@ fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
         }
     };
     match late {
-        Some((line, _)) => {
-            let message = format!(
-                "this mkdir comes too late for Slurm before 23.02, which does not create {folder} for the \
-                 output file: the job fails"
-            );
-            Some(Found::warning(*line, message, fix))
-        }
+        Some((line, _)) => Some(Found::warning(*line, too_late, fix)),
         None => (!folder.starts_with('/')).then(|| Found::note(option.line, message, fix)),
     }
 }

@@ -141,7 +141,11 @@ fn foreground(script: &Script, trap: usize, signal: &str, value: &str) -> Option
         "bash waits for {} and runs the trap for {signal} (line {trap}) only when it has ended; \
          --signal={value} comes earlier than that{}",
         run.program(),
-        if waits_later { "; `wait` has nothing to wait for, because no `&` is in the script" } else { "" }
+        if waits_later {
+            "; `wait` does not help because the script starts nothing in the background"
+        } else {
+            ""
+        }
     );
     let fix = format!(
         "Start `{}` in the background: put `&` behind it, and `wait` in the next line",

@@ -137,10 +137,10 @@ fn list_cut(command: &Command) -> Option<Found> {
             continue;
         }
         let effect = match valid {
-            true => format!("{name} is exported as a variable of its own"),
-            false => format!("export takes {name} for a name and fails, `not a valid identifier`"),
+            true => format!("{name} is exported as another variable"),
+            false => format!("export fails on {name} (`not a valid identifier`)"),
         };
-        let message = format!("a blank ends the value of {list}, which is {text:?}; {effect}");
+        let message = format!("{list} is only {text:?}: its value ends at the blank, and {effect}");
         let fix = format!("Write `export {list}={text}{name}` without the blank, or quote the value");
         return Some(Found::error(command.line, message, fix).unless_certain(command.certain));
     }
@@ -152,7 +152,7 @@ fn list_cut(command: &Command) -> Option<Found> {
     let cut = value.text.ends_with(',') && value.text.len() > 1;
     let item = same > 2 || digits(&value.text) && digits(&first.text);
     let message = format!(
-        "a blank ends the value of {list}, which is {:?}: the shell runs a program {}",
+        "{list} is only {:?}: its value ends at the blank, and the shell runs {} as a program",
         value.text, first.text
     );
     (cut && item).then(|| {

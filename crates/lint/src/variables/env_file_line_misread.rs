@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::comments::denies;
 use crate::read::script::used;
 use crate::read::settings::{Held, Setting, Settings};
 use crate::recognize::base_name;
@@ -77,6 +78,7 @@ pub(crate) const RULE: Rule = Rule {
             "# docker run --env-file takes everything after = literally\nTITLE=fine-tuning # 2\n",
         ),
         named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
+        named("cluster.env", "# Don't pass it with docker run --env-file\nexport NCCL_DEBUG=\"INFO\"\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO\nexport NCCL_IB_GID_INDEX=3\n"),
         named(".env", "A=b\nexport NCCL_DEBUG=INFO\n"),
         named_with(
@@ -140,9 +142,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 /// Whether a comment has this word, and does not say the contrary: `not for docker --env-file`.
 fn is_said(comment: &str, word: &str) -> bool {
-    let before = comment.split_once(word).map(|(before, _)| before.to_ascii_lowercase());
-    let denies = |word: &str| matches!(word, "not" | "no" | "never" | "instead" | "without");
-    before.is_some_and(|before| !before.split(|letter: char| !letter.is_alphanumeric()).any(denies))
+    comment.split_once(word).is_some_and(|(before, _)| !denies(before))
 }
 
 /// Whether a value names a variable that the file has set before, or has a default: only a shell reads that.

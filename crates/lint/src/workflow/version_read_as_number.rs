@@ -177,12 +177,12 @@ fn fault(workflow: &Workflow, name: &str, value: &Value, line: usize, used: Use)
     let read = number.to_string();
     let python = matches!(used, Use::Python { .. }) && written.starts_with("3.");
     let effect = match python {
-        true => format!("there is no Python {read}: `The version '{read}' … was not found`"),
-        false => format!("the job gets release {read}"),
+        true => format!("there is no Python {read} (`The version '{read}' … was not found`)"),
+        false => format!("the job installs release {read}"),
     };
-    let message = format!("{name}: {written} is a number in YAML, which is {read}; {effect}");
+    let message = format!("YAML reads {name}: {written} as the number {read}; {effect}");
     let certain = python && matches!(used, Use::Python { certain: true });
-    let fix = format!("Write \"{written}\" in quotes");
+    let fix = format!("Quote the version: \"{written}\"");
     Some(Found::error(line, message, fix).unless_certain(certain).about(name))
 }
 

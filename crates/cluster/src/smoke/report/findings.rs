@@ -6,6 +6,7 @@ use crate::smoke::bandwidth::size;
 use crate::smoke::outcome::{Measured, Outcome, Phase, Status, Verdict};
 use crate::smoke::phase::{self, PhaseId};
 use diagnose::root_cause::Cause;
+use diagnostic::layout::Mark;
 use diagnostic::report::{self, Body, Column, Report, Row, Section, Step};
 use diagnostic::{Diagnostic, Subject};
 
@@ -78,6 +79,9 @@ fn slow_sizes(outcome: &Outcome) -> Vec<usize> {
     }
 }
 
+/// The mark of what is correct and too slow.
+const SLOW: (Mark, &str) = (Mark::Warning, "slow");
+
 const SIZES: &[Column] = &[
     Column::number("size"),
     Column::number("time"),
@@ -96,8 +100,8 @@ fn sizes(results: &[Measured], slow: &[usize]) -> Body {
             if result.wrong == 0 { "yes" } else { "no" }.to_owned(),
         ];
         let mark = match (result.wrong > 0, slow.contains(&result.bytes)) {
-            (true, _) => Some("wrong"),
-            (false, slow) => slow.then_some("slow"),
+            (true, _) => Some((Mark::Error, "wrong")),
+            (false, slow) => slow.then_some(SLOW),
         };
         Row { cells, mark }
     };
@@ -119,7 +123,7 @@ fn of_phase(outcome: &Outcome, phase: &Phase) -> report::Outcome {
     let repeated = phase.id == PhaseId::Repeat && !outcome.slow.is_empty();
     let slow = phase.status == Status::Passed && (repeated || outcome.slow.contains(&phase.id));
     let observed = phase.message.clone();
-    let step = Some(Step { seconds: phase.seconds, observed, mark: slow.then_some("slow") });
+    let step = Some(Step { seconds: phase.seconds, observed, mark: slow.then_some(SLOW) });
     report::Outcome { subject, step, ..report::Outcome::new(phase.id, verdict) }
 }
 
@@ -231,9 +235,9 @@ mod tests {
         let marks = |outcome: &Outcome| {
             let report = report(outcome);
             let steps = report.results.iter().filter_map(|result| result.step.as_ref());
-            let steps: Vec<_> = steps.map(|step| step.mark.unwrap_or("")).collect();
+            let steps: Vec<_> = steps.map(|step| step.mark.map_or("", |(_, word)| word)).collect();
             let Body::Table { rows, .. } = &report.sections[1].body else { panic!("the sizes") };
-            let rows: Vec<_> = rows.iter().map(|row| row.mark.unwrap_or("")).collect();
+            let rows: Vec<_> = rows.iter().map(|row| row.mark.map_or("", |(_, word)| word)).collect();
             (steps, rows)
         };
         outcome.verdict = Verdict::Ok;
@@ -244,7 +248,7 @@ mod tests {
         outcome.slow_sizes = vec![8];
         assert_eq!(marks(&outcome).1, ["slow", ""]);
         let text = markdown::report(&report(&outcome));
-        assert!(text.contains("| 1 MiB | 2.69 s | ") && text.contains("yes **slow** |"), "{text}");
+        assert!(text.contains("| 1 MiB | 2.69 s | ") && text.contains("| 8 bytes **slow** |"), "{text}");
     }
 
     #[test]

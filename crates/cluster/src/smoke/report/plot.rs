@@ -15,8 +15,10 @@ pub fn svg(outcome: &Outcome) -> String {
 
 /// These sizes, and the line across.
 pub(super) fn chart(results: &[Measured], expected: Option<&Expected>) -> Chart {
-    // One GPU alone carries nothing.
-    let measured: Vec<&Measured> = results.iter().filter(|result| result.bus > 0.0).collect();
+    // With one rank, busbw is 0. A reported rate may be anything.
+    let drawable = |rate: f64| rate.is_finite() && rate > 0.0;
+    let measured: Vec<&Measured> = results.iter().filter(|result| drawable(result.bus)).collect();
+    let expected = expected.filter(|expected| drawable(expected.bus));
     let values = measured.iter().map(|result| result.bus).chain(expected.map(|expected| expected.bus));
     let y_ticks = decades(values).into_iter().map(|value| (value, rate(value))).collect();
     let point = |result: &&Measured| Point {
@@ -42,9 +44,9 @@ pub(super) fn chart(results: &[Measured], expected: Option<&Expected>) -> Chart 
     let compared = reference.as_ref().map_or(String::new(), |reference| format!("; {}", reference.label));
     Chart {
         title: "Bus bandwidth by size".into(),
-        alternative: format!("Bus bandwidth by size{ends}{compared}. The table has every value."),
-        x_title: "data size, logarithmic",
-        y_title: "bus bandwidth, logarithmic",
+        alternative: format!("Bus bandwidth by size{ends}{compared}."),
+        x_title: "message size (log scale)",
+        y_title: "bus bandwidth (log scale)",
         points: measured.iter().map(point).collect(),
         reference,
         y_ticks,

@@ -92,14 +92,14 @@ fn overview(contents: &Contents, causes: &[Cause]) -> String {
         "What" => Cell::html("what", title),
         _ => Cell::html("", title),
     });
-    let caption = "Findings by cause. The details of each are below.";
+    let caption = "Findings by rule; details below.";
     let mut table = Table::new("causes", caption, false, &headers);
     let of_one_rule = |one: &Cause, other: &Cause| one.rule.id == other.rule.id;
     let mut first = 0;
     for same in causes.chunk_by(of_one_rule) {
         let nodes = places(same);
         let (count, nodes) = match nodes.is_empty() {
-            true => (String::new(), "between the nodes".to_owned()),
+            true => (String::new(), "cluster-wide".to_owned()),
             false => (format!("{} of {}", nodes.len(), contents.nodes), escape(&nodes.join(", "))),
         };
         let severity = same[0].found.severity;
@@ -154,7 +154,7 @@ fn evidence(text: &mut String, cause: &Cause, is_fleet: bool) {
         let limit = if several || is_fleet { LINES_SHOWN } else { lines.len() };
         let mut kept = lines[..lines.len().min(limit)].join("\n");
         if lines.len() > limit {
-            let _ = write!(kept, "\n… and {} more lines", lines.len() - limit);
+            let _ = write!(kept, "\n… and {}", more(lines.len() - limit, "line"));
         }
         let _ = writeln!(body, "<pre>{}</pre>", escape(&kept));
     }
@@ -162,13 +162,19 @@ fn evidence(text: &mut String, cause: &Cause, is_fleet: bool) {
     if left > 0 {
         let _ = writeln!(
             body,
-            "<p class=\"dim\">The evidence of {left} more is left out; <code>--format json</code> has it.</p>"
+            "<p class=\"dim\">Evidence from {} is left out; <code>--format json</code> shows all of it.</p>",
+            more(left, "place")
         );
     }
     let open = if several || is_fleet || body.lines().count() > LINES_SHOWN { "" } else { " open=\"open\"" };
     if !body.is_empty() {
         let _ = writeln!(text, "<details{open}><summary>Evidence</summary>\n{body}</details>");
     }
+}
+
+/// `1 more line`, `8 more lines`.
+fn more(count: usize, noun: &str) -> String {
+    format!("{count} more {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What to do, and the commands for it.

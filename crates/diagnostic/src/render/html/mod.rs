@@ -55,7 +55,9 @@ struct Contents<'r> {
 
 impl<'r> Contents<'r> {
     fn of(report: &'r Report) -> Contents<'r> {
-        let names = report.results.iter().filter_map(|outcome| outcome.subject.node.as_ref());
+        // The rank of a step is no node of a fleet.
+        let own = report.results.iter().filter(|outcome| outcome.step.is_none());
+        let names = own.filter_map(|outcome| outcome.subject.node.as_ref());
         let shown = |outcome: &&Outcome| outcome.verdict.found().is_some() || outcome.step.is_some();
         let rules = report.results.iter().filter(shown).map(|outcome| &outcome.rule);
         Contents {

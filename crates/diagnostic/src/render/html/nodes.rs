@@ -8,15 +8,14 @@ pub(super) fn table(nodes: &Nodes) -> String {
     let titles = ["Node", "All"].into_iter().chain(nodes.groups.iter().map(|group| group.title));
     let headers: Vec<Cell> = titles.chain(["Endpoint"]).map(|title| Cell::html("", escape(title))).collect();
     let caption = "Results of each node by group, the worst first. \
-        ✗ errors, ! warnings, ? could not check, i notes, ✓ passed, – nothing to check";
+        ✗ errors, ! warnings, ? could not check, i notes, ✓ passed, – not applicable";
     let mut table = Table::new("nodes stick", caption, true, &headers);
     for row in &nodes.rows {
         table.row("", &cells(row));
     }
     let mut text = table.end();
-    if !nodes.passed.is_empty() {
-        let titles: Vec<&str> = nodes.passed.iter().map(|group| group.title).collect();
-        text += &format!("<p>Passed on every inspected node: {}.</p>\n", escape(&titles.join(", ")));
+    for sentence in nodes.without_column() {
+        text += &format!("<p>{}</p>\n", escape(&sentence));
     }
     text
 }
@@ -33,7 +32,7 @@ fn cell(summary: &Summary, most: usize) -> Cell {
     let mut counts = summary.counts();
     counts.sort_by_key(|(mark, ..)| std::cmp::Reverse(*mark));
     let Some(worst) = counts.first().map(|(mark, ..)| *mark) else {
-        return Cell::html("", format!("{}<i>nothing to check</i>", sign(Mark::NotApplicable)));
+        return Cell::html("", format!("{}<i>not applicable</i>", sign(Mark::NotApplicable)));
     };
     let not_passed = counts.iter().filter(|(mark, ..)| *mark > Mark::Pass).take(most);
     let shown: Vec<String> =

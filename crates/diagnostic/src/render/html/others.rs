@@ -27,7 +27,7 @@ pub(super) fn unknown(contents: &Contents) -> Option<Part> {
     }
     let several = contents.nodes > 1;
     let headers = ["Reason", "Checks", "Nodes"].map(Cell::text);
-    let caption = "An unknown result is no pass.";
+    let caption = "These checks could not run: their results are unknown, not passed.";
     let mut table = Table::new("unknown", caption, false, &headers[..if several { 3 } else { 2 }]);
     for ((reason, nodes), outcomes) in rows {
         let check = |outcome: &&Outcome| {
@@ -40,7 +40,7 @@ pub(super) fn unknown(contents: &Contents) -> Option<Part> {
             cells.push(Cell::html(
                 "text",
                 match nodes.is_empty() {
-                    true => "between the nodes".to_owned(),
+                    true => "cluster-wide".to_owned(),
                     false => format!("<ul class=\"places\">{}</ul>", names(&nodes)),
                 },
             ));
@@ -66,10 +66,7 @@ pub(super) fn steps(contents: &Contents) -> Option<Part> {
     let mut table = Table::new("steps", "Steps in the order in which they ran", false, &headers);
     for outcome in steps {
         let Some(step) = &outcome.step else { continue };
-        let (mark, word) = match step.mark {
-            Some(word) => (Mark::Warning, word),
-            None => (outcome.verdict.mark(), outcome.verdict.status()),
-        };
+        let (mark, word) = step.mark.unwrap_or((outcome.verdict.mark(), outcome.verdict.status()));
         let mut cells = vec![Cell::html("", contents.id(&outcome.rule.id))];
         if by_node {
             cells.push(Cell::html("", escape(outcome.subject.node.as_deref().unwrap_or("all"))));
@@ -122,7 +119,7 @@ fn listed<'r>(
     }
     let several = contents.nodes > 1;
     let second = match (id, several) {
-        ("passed", _) => "What holds",
+        ("passed", _) => "Expected",
         (_, true) => "What is checked",
         (_, false) => "Why",
     };

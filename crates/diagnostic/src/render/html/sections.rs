@@ -2,8 +2,7 @@
 
 use super::causes::fix;
 use super::nodes;
-use crate::layout::Mark;
-use crate::page::{Cell, Part, Table, badge, escape};
+use crate::page::{Cell, Part, Table, badge, class, escape};
 use crate::report::{Body, Column, Row, Section};
 
 pub(super) fn part(section: &Section) -> Part {
@@ -32,10 +31,10 @@ fn table(heading: &str, columns: &[Column], rows: &[Row]) -> String {
     for row in rows {
         let mut cells: Vec<Cell> =
             columns.iter().zip(&row.cells).map(|(column, cell)| Cell::of(column, cell)).collect();
-        if let (Some(mark), Some(last)) = (row.mark, cells.last_mut()) {
-            last.html = format!("{} {}", last.html, badge(Mark::Warning, mark));
+        if let (Some((mark, word)), Some(first)) = (row.mark, cells.first_mut()) {
+            first.html = format!("{} {}", first.html, badge(mark, word));
         }
-        table.row(if row.mark.is_some() { "warning" } else { "" }, &cells);
+        table.row(row.mark.map_or("", |(mark, _)| class(mark)), &cells);
     }
     table.end()
 }

@@ -159,7 +159,7 @@ fn one_cause_on_many_nodes_is_shown_once() {
     sound(&page);
     assert_eq!(page.matches("<article id=\"finding-").count(), 1);
     assert!(page.contains("64 of 64") && page.contains("<li>node64</li>"), "{page}");
-    assert!(page.contains("The evidence of 61 more is left out") && page.contains("… and 8 more lines"));
+    assert!(page.contains("Evidence from 61 more places is left out") && page.contains("… and 8 more lines"));
     assert!(page.len() < 20_000, "{}", page.len());
 }
 

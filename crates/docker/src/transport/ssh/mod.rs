@@ -41,6 +41,8 @@ const LOG: &str = "log";
 const LOG_LIMIT_BYTES: u64 = 64 << 10;
 /// How often an opening connection is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How long a local connection may stay open after ssh has said that the other side does not forward it.
+const REFUSAL_GRACE: Duration = Duration::from_secs(1);
 /// The longest that asking for the state of a socket may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most that is kept of each output of a command, in bytes.
@@ -231,45 +233,47 @@ impl Connection {
     pub fn check_engine<'a>(&'a self, deadline: Instant) -> BoxFuture<'a, Result<(), ConnectError>> {
         Box::pin(async move {
             let local = self.local();
+            // What ssh has said of earlier attempts says nothing of this one.
+            let before = log(&self.folder).len();
             let ping = tokio::time::timeout_at(deadline.into(), crate::ask(&local, "/_ping"));
             let answer = tokio::select! {
                 answer = ping => answer.ok(),
-                () = self.forwarding_refused() => None,
+                () = self.forwarding_refused(before) => None,
             };
-            let refused = messages::forwarding_failure(&log(&self.folder)).is_some();
-            let why = match answer {
-                Some(Reading::Text(_)) => return Ok(()),
-                Some(Reading::Failed(why)) => why,
-                None if !refused => {
+            let log = self.log_from(before);
+            let why = match (&answer, messages::forwarding_failure(&log)) {
+                (Some(Reading::Text(_)), _) => return Ok(()),
+                (_, Some(line)) => line,
+                (Some(Reading::Failed(why)), None) => &why.detail,
+                (Some(_), None) => "ssh did not create the local socket",
+                (None, None) => {
                     return Err(ConnectError::new(format!(
                         "SSH connected, but the engine at {} on {} did not answer",
                         self.address.socket, self.address.host
                     ))
                     .caused_by(ConnectCause::NoAnswer));
                 }
-                _ => "ssh did not create the local socket".into(),
             };
-            let forwarded = log(&self.folder);
-            let forwarded = messages::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
             let script = format!("s={socket}; {}", fault::PROBE);
             let probed =
                 self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
-            Err(fault::from_socket(
-                &self.address,
-                forwarded.unwrap_or(&why.detail),
-                probed.ok().map(|ran| ran.text()).as_deref(),
-            ))
+            Err(fault::from_socket(&self.address, why, probed.ok().map(|ran| ran.text()).as_deref()))
         })
     }
 
-    /// Ends a second after ssh has said that the other side does not forward the socket. It closes the local
+    /// Ends after ssh has said that the other side does not forward the socket. It closes the local
     /// connection then, but not always.
-    async fn forwarding_refused(&self) {
-        while messages::forwarding_failure(&log(&self.folder)).is_none() {
+    async fn forwarding_refused(&self, before: usize) {
+        while messages::forwarding_failure(&self.log_from(before)).is_none() {
             tokio::time::sleep(10 * POLL_INTERVAL).await;
         }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(REFUSAL_GRACE).await;
+    }
+
+    /// What ssh has said since its log had so many bytes.
+    fn log_from(&self, before: usize) -> String {
+        log(&self.folder).get(before..).unwrap_or_default().to_owned()
     }
 
     /// Whether the connection still stands.

@@ -7,7 +7,7 @@ mod mounts;
 mod service;
 
 pub(crate) use mounts::Source;
-pub(crate) use service::{Gpus, Service};
+pub(crate) use service::{Gpus, Service, names_no_device};
 
 use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
@@ -41,6 +41,8 @@ pub(crate) struct Compose {
     pub files: Context,
     /// The file itself, without those that are merged over it.
     pub text: String,
+    /// The comments of the file, or of the script whose `docker run` commands it stands for.
+    pub comments: Vec<String>,
     /// Whether it stands for the `docker run` commands of a script.
     pub run: bool,
     key_lines: Vec<Lines>,
@@ -89,6 +91,7 @@ impl Compose {
             services: Vec::new(),
             files: Context::new(),
             text: text.to_owned(),
+            comments: comments(text.lines()),
             run: false,
             key_lines: files,
         };
@@ -166,11 +169,22 @@ impl Compose {
         self.root.as_mapping()?.get(key)
     }
 
+    /// The content of the file itself as it is written, before `<<` is followed; nothing where it has none.
+    pub(crate) fn unmerged(&self) -> Option<Value> {
+        let merges = !self.run && self.text.contains("<<") && self.broken.is_none();
+        merges.then(|| serde_yaml::from_str(&self.text).ok()).flatten()
+    }
+
     /// The networks at the top, by name.
     pub(crate) fn networks(&self) -> impl Iterator<Item = (&str, &Value)> {
         let networks = map(&self.root, "networks").into_iter().flatten();
         networks.filter_map(|(name, value)| Some((name.as_str()?, bare(value))))
     }
+}
+
+/// What is behind `#` in lines.
+pub(super) fn comments<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    lines.filter_map(|line| line.split_once('#')).map(|(_, text)| text.to_owned()).collect()
 }
 
 /// One file alone: its content, why and where it cannot be read, its lines.

@@ -170,13 +170,13 @@ impl Service {
     /// Why it needs GPUs, in a clause; `None` where nothing says so.
     pub(crate) fn needs_gpus(&self, catalog: &Catalog) -> Option<String> {
         let environment = self.environment();
-        let visible =
-            |name: &str| environment.get(name).and_then(Option::as_deref).unwrap_or_default().to_owned();
-        let nvidia = visible("NVIDIA_VISIBLE_DEVICES");
-        if matches!(nvidia.as_str(), "none" | "void") {
+        let devices = environment.get("NVIDIA_VISIBLE_DEVICES").and_then(Option::as_deref);
+        if devices.is_some_and(names_no_device) {
             return None;
         }
-        if nvidia == "all" || nvidia.starts_with(|letter: char| letter.is_ascii_digit()) {
+        let names =
+            |devices: &str| devices == "all" || devices.starts_with(|letter: char| letter.is_ascii_digit());
+        if devices.is_some_and(names) {
             return Some("sets NVIDIA_VISIBLE_DEVICES".to_owned());
         }
         let image = self.text("image").unwrap_or_default();
@@ -201,7 +201,7 @@ impl Service {
     pub(crate) fn names_devices(&self) -> bool {
         let environment = self.environment();
         let devices = environment.get("NVIDIA_VISIBLE_DEVICES");
-        devices.is_some_and(|one| !matches!(one.as_deref(), Some("none" | "void" | "")))
+        devices.is_some_and(|one| !one.as_deref().is_some_and(names_no_device))
     }
 
     /// Whether it has keys under `deploy` that only swarm reads.
@@ -218,6 +218,11 @@ impl Service {
             _ => self.list(&["networks"]),
         }
     }
+}
+
+/// Whether this value of NVIDIA_VISIBLE_DEVICES gives a container no GPU.
+pub(crate) fn names_no_device(value: &str) -> bool {
+    matches!(value, "" | "none" | "void")
 }
 
 /// Whether a device request is for GPUs.

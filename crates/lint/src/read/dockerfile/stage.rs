@@ -139,12 +139,12 @@ impl Dockerfile {
         }
     }
 
-    /// The stages whose layers are in the image that is built: the last one, and those that it goes on from.
+    /// The stages whose layers are in the image that is built: the last one, and the stages it is built from.
     pub(crate) fn shipped(&self) -> Vec<&Stage> {
         self.stages.last().map_or_else(Vec::new, |last| self.lineage(last))
     }
 
-    /// A stage and those that it goes on from, the one that begins with an image last.
+    /// A stage and the stages it is built from, the one that begins with an image last.
     pub(crate) fn lineage<'f>(&'f self, stage: &'f Stage) -> Vec<&'f Stage> {
         let mut found = vec![stage];
         let mut from = &stage.from;
