@@ -32,8 +32,9 @@ pub(crate) fn login(text: &str) -> Option<(usize, &str)> {
 
 /// Whether a value is a password, and neither the name of a variable nor a placeholder.
 pub(crate) fn is_literal(value: &str) -> bool {
-    let variable = value.contains(['$', '<', '{', '`']) || value.contains("%(");
-    !variable && !(value.starts_with('%') && value.ends_with('%')) && !placeholder(value)
+    let of_windows = value.starts_with('%') && value.ends_with('%');
+    let variable = of_windows || value.contains("%(") || value.contains(['$', '<', '{', '`']);
+    !variable && !placeholder(value)
 }
 
 /// Whether a text begins as tokens of the Hub, OpenAI, NVIDIA, GitHub and GitLab do.

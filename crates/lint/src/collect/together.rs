@@ -43,22 +43,13 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
             file.context.extend(others.map(named));
         }
     }
-    let kustomized: Vec<(usize, Vec<Over>)> = (0..files.len())
-        .filter(|place| files[*place].kind == Kind::Kubernetes && is_kustomization(&files[*place].text))
-        .map(|place| (place, of_kustomization(&files[place], files, 0)))
-        .collect();
-    for (place, others) in kustomized {
-        let known: Vec<String> = files[place].over.iter().map(|one| one.name.clone()).collect();
-        files[place].over.extend(others.into_iter().filter(|one| !known.contains(&one.name)));
-    }
-    let jobs: Vec<usize> = (0..files.len()).filter(|place| may_ask_for_gpus(&files[*place])).collect();
+    add_kustomized(files);
+    let jobs = jobs(files);
     for place in 0..files.len() {
         let file = &files[place];
         let mut others = match file.kind {
             Kind::Kubernetes => cluster.clone(),
-            Kind::Dockerfile if depends_on_gpu(&file.text) => {
-                jobs_of(file, jobs.iter().map(|place| &files[*place]))
-            }
+            Kind::Dockerfile if depends_on_gpu(&file.text) => jobs_of(file, files, &jobs),
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf => {
                 of_machine(file, files, skipped, roots)
             }
@@ -67,6 +58,18 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
         let is_known = |name: &str| name == file.name || file.over.iter().any(|known| known.name == name);
         others.retain(|other| !is_known(&other.name));
         files[place].over.extend(others);
+    }
+}
+
+/// Adds to kustomizations the files that they name.
+fn add_kustomized(files: &mut [File]) {
+    let kustomized: Vec<(usize, Vec<Over>)> = (0..files.len())
+        .filter(|place| files[*place].kind == Kind::Kubernetes && is_kustomization(&files[*place].text))
+        .map(|place| (place, of_kustomization(&files[place], files, 0)))
+        .collect();
+    for (place, others) in kustomized {
+        let known: Vec<String> = files[place].over.iter().map(|one| one.name.clone()).collect();
+        files[place].over.extend(others.into_iter().filter(|one| !known.contains(&one.name)));
     }
 }
 
@@ -111,21 +114,23 @@ fn of_cluster(files: &[File], skipped: &[Skipped], roots: &Roots) -> Vec<Over> {
     manifests.map(over_of).chain(values).collect()
 }
 
-/// Whether a file is a manifest or script that may ask for GPUs.
-fn may_ask_for_gpus(file: &File) -> bool {
-    match file.kind {
-        Kind::Kubernetes => file.text.contains("nodeSelector") || file.text.contains("nodeAffinity"),
-        Kind::Shell => file.text.contains("#SBATCH"),
+/// The places of the manifests and scripts that may ask for GPUs.
+fn jobs(files: &[File]) -> Vec<usize> {
+    let asks = |one: &File| match one.kind {
+        Kind::Kubernetes => one.text.contains("nodeSelector") || one.text.contains("nodeAffinity"),
+        Kind::Shell => one.text.contains("#SBATCH"),
         _ => false,
-    }
+    };
+    (0..files.len()).filter(|place| asks(&files[*place])).collect()
 }
 
-/// Those of some files that are in the directory of a Dockerfile or below it.
-fn jobs_of<'f>(file: &File, files: impl Iterator<Item = &'f File>) -> Vec<Over> {
+/// The jobs in the directory of a Dockerfile or below it.
+fn jobs_of(file: &File, files: &[File], jobs: &[usize]) -> Vec<Over> {
     let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let below =
         |name: &str| folder.is_empty() || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    files.filter(|one| below(&one.name)).map(over_of).take(OTHERS_LIMIT).collect()
+    let jobs = jobs.iter().map(|place| &files[*place]).filter(|one| below(&one.name));
+    jobs.map(over_of).take(OTHERS_LIMIT).collect()
 }
 
 /// Whether a file that no rule checks has values of a chart, by its name.

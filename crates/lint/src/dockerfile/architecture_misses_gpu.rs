@@ -1,16 +1,12 @@
 //! CUDA code that is compiled for other GPUs than those on which the image runs.
 
 use std::collections::BTreeSet;
-use std::str::FromStr;
-
-use pep440_rs::{Version, VersionSpecifiers};
 
 use super::architecture_list_missing::projects;
-use super::packages_do_not_resolve::{required, row};
 use crate::compiles::ahead;
 use crate::file::Over;
 use crate::node_labels::{gpu_of_label, selected};
-use crate::read::dockerfile::install::{Install, Requirement};
+use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::read::manifest::Manifest;
@@ -19,7 +15,6 @@ use crate::rule::{Found, Judge, Rule, Severity, with};
 use crate::torch::{self, Known};
 use catalog::Catalog;
 use catalog::gpus::Gpu;
-use catalog::packages::Row;
 use catalog::torch::{Build, Release};
 use catalog::version;
 
@@ -276,7 +271,7 @@ fn of_wheel(stage: &Stage) -> Option<Compiled> {
     let one = install.requirement("torch").filter(|_| install.certain && !install.elsewhere())?;
     let Known::Release(release) = torch::known(run.state.catalog, one) else { return None };
     let later = &installs[at + 1..];
-    if later.iter().any(|(run, install)| may_replace(run.state.catalog, install, release)) {
+    if later.iter().any(|(run, install)| torch::may_replace(run.state.catalog, install, release)) {
         return None;
     }
     let name = torch::build(run, install, release)?;
@@ -286,27 +281,6 @@ fn of_wheel(stage: &Stage) -> Option<Compiled> {
     // In a list of packages the line is another file's.
     let line = if one.file.is_some() { install.line } else { one.line };
     Some(Compiled { line, written, codes, wheel: Some(release) })
-}
-
-/// Whether an installation has a package that requires another torch, or that does in some releases where it
-/// is not known which one is installed.
-fn may_replace(catalog: &'static Catalog, install: &Install, torch: &Release) -> bool {
-    let Ok(version) = torch.version.parse::<Version>() else { return true };
-    let other = |row: &Row| {
-        let wanted = required(row, install, "torch").map(VersionSpecifiers::from_str);
-        wanted.is_some_and(|wanted| wanted.map_or(true, |wanted| !wanted.contains(&version)))
-    };
-    let replaces = |one: &Requirement| {
-        let partner = torch::FAMILY.contains(&one.name.as_str())
-            && torch::version(torch, &one.name) != Some(one.pin_text.as_str());
-        let by_requirement = || match (row(catalog, one), catalog.package(&one.name)) {
-            (Some(row), _) => other(row),
-            (None, Some(package)) => package.rows.iter().any(other),
-            (None, None) => false,
-        };
-        partner || by_requirement()
-    };
-    !install.option("--no-deps") && install.requirements.iter().any(replaces)
 }
 
 /// What a wheel has code for, where both kinds are known.

@@ -191,7 +191,7 @@ fn first_use(stage: &Stage, at: usize, roots: &[String]) -> Option<(String, usiz
                 }
             }
             "COPY" | "ADD" => {
-                let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+                let target = one.words().last().copied().unwrap_or_default();
                 if below(target, &working_directory(stage, index)).is_some() {
                     return None;
                 }

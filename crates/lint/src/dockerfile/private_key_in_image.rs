@@ -5,7 +5,7 @@ use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::read::dockerignore::Ignored;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
-use crate::tokens::{is_literal, login, shaped};
+use crate::tokens::{begins_as_token, is_literal, login, looks_random, secret_name, shaped};
 
 pub(crate) const RULE: Rule = Rule {
     id: "private-key-in-image",
@@ -41,6 +41,10 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
             &[(".env", "PORT=8000\nHF_TOKEN=hf_Zq3vTn8Kd1LpXw5RyB0mJc7Gh2SfWt4Nx9\n")],
         ),
+        with(
+            "FROM python:3.12-slim\nCOPY .env /app/\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "NGC_API_KEY=\"nvapi-Zq3vTn8Kd1LpXw5RyB0mJc7Gh2\"\n")],
+        ),
     ],
     silent: &[
         with(
@@ -48,7 +52,7 @@ pub(crate) const RULE: Rule = Rule {
             &[(
                 ".env",
                 "PORT=8000\nHF_TOKEN=\nAPI_KEY=sk-your-key-here-replace-it\n\
-                 B_KEY=sk-1234567890abcdefghij\n",
+                 OPENAI_API_KEY=sk-1234567890abcdefghij\n",
             )],
         ),
         with(
@@ -111,6 +115,11 @@ pub(crate) fn may_hold_password(path: &str) -> bool {
     SETTINGS.contains(&path.rsplit('/').next().unwrap_or_default())
 }
 
+const OF_ENV_FILE: &str = "Do not copy it; pass it at run time (`docker run --env-file`, a Kubernetes \
+    Secret). Revoke the credentials in images that were pushed";
+const OF_BUILD: &str = "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`. Revoke the \
+    credentials in images that were pushed";
+
 /// A file of credentials that an instruction copies.
 fn credentials(
     file: &Dockerfile,
@@ -146,13 +155,7 @@ fn credentials(
         None => String::new(),
     };
     let message = format!("{source} holds {what}; everyone who can pull the image can read it{stays}");
-    let fix = match of_variables {
-        true => {
-            "Do not copy it; pass it at run time (`docker run --env-file`, a Kubernetes Secret). Revoke the \
-             credentials in images that were pushed"
-        }
-        false => "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`",
-    };
+    let fix = if of_variables { OF_ENV_FILE } else { OF_BUILD };
     Some(Found::error(copy.line, message, fix))
 }
 
@@ -166,7 +169,15 @@ fn has_password(line: &str) -> bool {
 
 /// Whether a line of an env file holds a token.
 fn has_token(line: &str) -> bool {
-    !line.trim_start().starts_with('#') && shaped(line).is_some()
+    let line = line.trim();
+    // Tokens without a fixed length: `NGC_API_KEY=nvapi-…`.
+    let named = || {
+        let (name, value) = line.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        let random = looks_random(value) && !value.contains("1234");
+        (secret_name(name.trim()) && begins_as_token(value) && random).then_some(())
+    };
+    !line.starts_with('#') && (shaped(line).is_some() || named().is_some())
 }
 
 fn judge(file: &Dockerfile) -> Vec<Found> {

@@ -37,21 +37,7 @@ pub(crate) fn build_files(run: &Run) -> Vec<String> {
             }
         }
         "cmake" if !["--build", "--install", "-E", "-P"].iter().any(|word| command.has(word)) => {
-            let plain = || {
-                let mut words = command.words.iter().skip(1).peekable();
-                let mut folder = None;
-                while let Some(word) = words.next() {
-                    match word.text.as_str() {
-                        "-B" | "-G" | "-D" | "-A" | "-T" | "-C" => {
-                            words.next();
-                        }
-                        text if text.starts_with('-') => {}
-                        text => folder = Some(text.to_owned()).filter(|_| word.known),
-                    }
-                }
-                folder
-            };
-            let folder = value(&["-S"]).or_else(plain).unwrap_or_else(|| ".".to_owned());
+            let folder = value(&["-S"]).or_else(|| cmake_directory(run)).unwrap_or_else(|| ".".to_owned());
             vec![join(&folder, "CMakeLists.txt")]
         }
         program => {
@@ -60,4 +46,20 @@ pub(crate) fn build_files(run: &Run) -> Vec<String> {
             if is_script { vec![word.to_owned()] } else { Vec::new() }
         }
     }
+}
+
+/// The directory that a call of CMake names without an option.
+fn cmake_directory(run: &Run) -> Option<String> {
+    let mut words = run.command.words.iter().skip(1);
+    let mut directory = None;
+    while let Some(word) = words.next() {
+        match word.text.as_str() {
+            "-B" | "-G" | "-D" | "-A" | "-T" | "-C" => {
+                words.next();
+            }
+            text if text.starts_with('-') => {}
+            text => directory = Some(text.to_owned()).filter(|_| word.known),
+        }
+    }
+    directory
 }
