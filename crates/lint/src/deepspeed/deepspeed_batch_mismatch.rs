@@ -34,6 +34,16 @@ pub(crate) const RULE: Rule = Rule {
             "{\n  \"train_batch_size\": \"auto\",\n  \"train_micro_batch_size_per_gpu\": 3\n}\n",
         ),
         named("ds_config.json", "{\n  \"train_batch_size\": 100\n}\n"),
+        // Four of the eight slots.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
+            &[
+                ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
+                ("run.sh", "deepspeed --include node1 train.py --deepspeed_config ds_config.json\n"),
+            ],
+        ),
         // Two copies of a model in four stages.
         named_with(
             "ds_config.json",

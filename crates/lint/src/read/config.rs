@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::hostfile::Hostfile;
 use super::json::Json;
-use super::launch::Launches;
+use super::launch::{Launch, Launches};
 use super::python::Program;
 use super::script::Script;
 use crate::file::{File, Over, World};
@@ -45,8 +45,13 @@ impl Config {
             .over
             .iter()
             .filter(|other| !other.name.ends_with("hostfile") && !other.name.ends_with(".py"));
+        let launches: Vec<(&Over, Launch)> =
+            scripts.filter_map(|other| Some((other, launch_with(file, other)?))).collect();
+        // A launcher that chooses among the slots of a hostfile starts fewer ranks than it has.
+        let chosen = launches.iter().any(|(_, launch)| CHOICES.iter().any(|name| launch.options.has(name)));
+        let world_of_companions = world_of_companions.filter(|_| !chosen);
         let world_of_scripts = || {
-            let mut worlds = scripts.filter_map(|other| world_of_script(file, other));
+            let mut worlds = launches.iter().filter_map(|(other, launch)| world_of(other, launch));
             worlds.next().filter(|first| worlds.all(|other| other.size == first.size))
         };
         let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
@@ -97,14 +102,20 @@ impl Config {
     }
 }
 
-/// The ranks that a script in the same directory starts with a configuration.
-fn world_of_script(file: &File, other: &Over) -> Option<World> {
+/// Options that take nodes or GPUs out of a hostfile.
+const CHOICES: &[&str] = &["include", "i", "exclude", "e", "num_nodes", "num_gpus"];
+
+/// The command of a script in the same directory that starts a job with a configuration.
+fn launch_with(file: &File, other: &Over) -> Option<Launch> {
     let base = file.name.rsplit('/').next()?;
     let script = Script::read(file.catalog, &other.text);
-    let launches = Launches::of_script(&script).launches;
-    let launch = launches
-        .iter()
-        .find(|launch| launch.words.iter().any(|word| word.text.rsplit(['/', '=']).next() == Some(base)))?;
+    let names =
+        |launch: &Launch| launch.words.iter().any(|word| word.text.rsplit(['/', '=']).next() == Some(base));
+    Launches::of_script(&script).launches.into_iter().find(names)
+}
+
+/// The ranks that it starts.
+fn world_of(other: &Over, launch: &Launch) -> Option<World> {
     let size = launch.ranks().filter(|_| launch.certain)?;
     Some(World { size, from: other.name.clone(), given: false })
 }
