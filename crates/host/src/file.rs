@@ -17,7 +17,7 @@ use diagnostic::units::memory;
 
 pub use holes::{WithoutHoles, without_holes};
 pub use opened::{open_ending, standard_ending};
-pub use owned::writable_by_others;
+pub use owned::{Exposure, writable_by_others};
 pub use put::{Existing, look};
 use put::{Target, put};
 
@@ -324,6 +324,16 @@ pub fn is_file(path: &Path) -> bool {
 /// The size of a file in bytes; `None` where there is no file.
 pub fn size(path: &Path) -> Option<u64> {
     path.metadata().ok().filter(fs::Metadata::is_file).map(|about| about.len())
+}
+
+/// Refuses a path that something has, for commands that replace it only with `--force`.
+pub fn free(path: &Path) -> Result<(), Error> {
+    if path.exists() { Err(taken(path)) } else { Ok(()) }
+}
+
+fn taken(path: &Path) -> Error {
+    Error::new(Kind::File, format!("{} already exists", path.display()))
+        .hint("pass --force to replace it, or choose another name")
 }
 
 /// Whether there is anything at a path, links followed.

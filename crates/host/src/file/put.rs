@@ -86,8 +86,7 @@ pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target)
     match (result, target) {
         (Ok(true), _) => Ok(()),
         (Ok(false), Target::Judged(_)) => Err(changed(path)),
-        (Ok(false), _) => Err(Error::new(Kind::File, format!("{} already exists", path.display()))
-            .hint("pass --force to replace it, or choose another name")),
+        (Ok(false), _) => Err(super::taken(path)),
         (Err(error), _) => Err(Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))),
     }
 }
