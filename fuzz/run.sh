@@ -86,6 +86,8 @@ if [[ ${1:-} =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]]; then
 elif [ $# -gt 0 ]; then
     targets=("$@")
 fi
+# There may be more parts than targets.
+[ ${#targets[@]} -gt 0 ] || usage
 sanitizer=${SANITIZER:-address}
 # How many targets run at the same time.
 readonly AT_ONCE=2

@@ -4,6 +4,7 @@
 #
 #     packaging/release.sh                 both architectures
 #     packaging/release.sh x86_64          one of them
+#     ENVDOC_DOCS_URL=https://…/ packaging/release.sh   the address of the documentation, to which ids in reports link
 #     PROFILE=dev packaging/release.sh     an unoptimized program, to try the script; without limits of size
 #
 # Needs Rust, Python 3 and git on x86-64 Linux; it installs its tools (packaging/requirements.txt, cargo-auditable) into target/packaging. The
@@ -22,7 +23,7 @@ architectures=()
 for word in "$@"; do
     case $word in
     x86_64 | aarch64) architectures+=("$word") ;;
-    *) sed -n '2,10s/^# \?//p' "${BASH_SOURCE[0]}" >&2 && exit 2 ;;
+    *) sed -n '2,11s/^# \?//p' "${BASH_SOURCE[0]}" >&2 && exit 2 ;;
     esac
 done
 [ "${#architectures[@]}" -gt 0 ] || architectures=(x86_64 aarch64)

@@ -139,7 +139,7 @@ section "Formatting"
 cargo fmt --all --check || fail "cargo fmt --check: run cargo fmt"
 
 section "Shell scripts"
-mapfile -t scripts < <(find tests src packaging docs .ci -type f \( -name '*.sh' -o -name '*.bash' -o -path '.ci/run' \) | sort)
+mapfile -t scripts < <(find tests src packaging docs fuzz .ci -type f \( -name '*.sh' -o -name '*.bash' -o -path '.ci/run' \) | sort)
 for script in "${scripts[@]}"; do
     bash -n "$script" || fail "$script"
 done

@@ -34,7 +34,9 @@ ENVDOC_SITE=$site/src cargo test --locked -q -p envdoc --test it -- --exact site
     echo "build.sh: the test wrote no pages into target/site/src" >&2
     exit 1
 }
-cp docs/site/book.toml docs/site/site.css "$site/"
+cat docs/site/book.toml "$site/src/redirects.toml" >"$site/book.toml"
+rm "$site/src/redirects.toml"
+cp docs/site/site.css "$site/"
 
 export MDBOOK_OUTPUT__HTML__SITE_URL=$base
 [ -z "${ENVDOC_REPOSITORY_URL:-}" ] || export MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL=$ENVDOC_REPOSITORY_URL

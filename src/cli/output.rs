@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use diagnostic::error::Error;
-use diagnostic::{terminal, visible};
+use diagnostic::{links, terminal, visible};
 use host::file;
 
 use super::headings::OUTPUT;
@@ -58,6 +58,19 @@ pub(super) struct Screen {
     /// Print no progress and no warnings on standard error; reports and errors remain.
     #[arg(long, global = true, help_heading = OUTPUT, hide_short_help = true)]
     quiet: bool,
+
+    /// Address of envdoc's documentation, to whose pages ids link on terminals that show links.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "ENVDOC_DOCS_URL",
+        hide_env_values = true,
+        value_parser = links::base,
+        global = true,
+        help_heading = OUTPUT,
+        hide_short_help = true
+    )]
+    docs_url: Option<String>,
 }
 
 /// When the output has colours.
@@ -81,6 +94,10 @@ impl Screen {
         }
         if self.quiet {
             terminal::be_quiet();
+        }
+        let published = option_env!("ENVDOC_DOCS_URL").and_then(|address| links::base(address).ok());
+        if let Some(base) = self.docs_url.clone().or(published) {
+            links::to(base);
         }
     }
 }

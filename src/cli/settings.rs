@@ -51,6 +51,11 @@ pub(super) struct SettingsFiles {
 }
 
 impl SettingsFiles {
+    /// Those of a command line without options, for the completion of one.
+    pub(super) fn of_environment() -> SettingsFiles {
+        SettingsFiles { config: variable("ENVDOC_CONFIG"), no_config: variable("ENVDOC_NO_CONFIG").is_some() }
+    }
+
     /// The settings of this run.
     pub(super) fn read(&self) -> Result<Settings, Error> {
         let settings = ::config::load(&self.origins()?, &trust_store())?;

@@ -238,6 +238,10 @@ impl Args {
             )
             .hint("to test NCCL on N GPUs of this machine: envdoc smoke --local --gpus N"));
         }
+        // Before the measurement, which takes minutes.
+        for path in [&self.html, &self.svg, &self.save_baseline].into_iter().flatten() {
+            file::free(path, self.force)?;
+        }
         let options = Options {
             catalog,
             sizes,

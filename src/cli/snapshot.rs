@@ -48,6 +48,7 @@ Examples:
 impl Args {
     /// Gathers and writes.
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+        self.output.as_deref().map_or(Ok(()), |path| file::free(path, self.force))?;
         let (recorder, _) = super::read_machine(
             catalog,
             self.root.as_deref(),

@@ -768,6 +768,19 @@ fn output_gets_the_report_that_a_pipe_would_get() {
         let (code, stderr) = refused(&["check", "--from", "/no/such.json", "-o", to]);
         assert!(code == 2 && stderr.contains(why), "{stderr}");
     }
+    // So are files next to the report: no rank was started.
+    fs::write(&file, "mine").unwrap();
+    for (option, to, why) in [
+        ("--html", "/no/such/dir/report", "there is no directory /no/such/dir"),
+        ("--svg", "/", "it is a directory"),
+        ("--save-baseline", path, "already exists"),
+    ] {
+        let (code, stderr) = refused(&["smoke", "--local", option, to]);
+        assert!(code == 2 && stderr.contains(why), "{option}: {stderr}");
+        assert!(!stderr.contains("rank"), "{option}: {stderr}");
+    }
+    let (code, stderr) = refused(&["snapshot", "-o", path]);
+    assert!(code == 2 && stderr.contains("already exists"), "{stderr}");
     // A run that fails leaves the file as it was.
     fs::write(&file, "mine").unwrap();
     refused(&["check", "--from", "/no/such.json", "-o", path]);

@@ -161,6 +161,23 @@ fn fish_completes_on_tab() {
     every_line_completes(&mut shell);
 }
 
+#[test]
+fn own_checks_complete() {
+    let home = tempfile::tempdir().unwrap();
+    let complete = |word: &str| {
+        let mut command = Command::new(ENVDOC);
+        command.args(["complete", "--index", "3", "--", "envdoc", "check", "--only", word]);
+        command.current_dir(home.path()).env_remove("ENVDOC_CONFIG").env_remove("ENVDOC_NO_CONFIG");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(complete("own"), "");
+    let settings = home.path().join("envdoc.toml");
+    fs::write(&settings, "[[check]]\nname = 'scratch'\ncommand = 'mountpoint /scratch'\n").unwrap();
+    assert_eq!(complete("own"), "own\tOwn checks\nown:scratch\town check: mountpoint /scratch\n");
+    fs::write(&settings, "[[check]]\nnaam = 'scratch'\n").unwrap();
+    assert_eq!(complete("own"), "");
+}
+
 /// mandoc reports what is no valid man page; man, which is groff, what it cannot show.
 #[test]
 fn man_pages_are_valid() {

@@ -13,6 +13,9 @@ pub struct ModelLayer {
     pub layer: String,
     /// How names of its models begin, in small letters: `llama-3.1-`.
     pub models: Vec<String>,
+    /// Publishers whose models of these names have another class: `unsloth`.
+    #[serde(default)]
+    pub except: Vec<String>,
     /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-27`.
@@ -25,16 +28,16 @@ file::table!(ModelLayer, "model_layers.yaml");
 impl Table<ModelLayer> {
     /// The class of the layers of a model: `Qwen/Qwen2.5-7B`. `None` where its family is not known.
     pub fn of_model(&self, name: &str) -> Option<&str> {
-        let base = name.trim_end_matches('/').rsplit('/').next()?.to_ascii_lowercase();
-        // Its copies of Phi-3 have the layers of Llama or Mistral.
-        if name.starts_with("unsloth/") && base.contains("phi-3") {
-            return None;
-        }
+        let mut parts = name.trim_end_matches('/').rsplit('/');
+        let base = parts.next()?.to_ascii_lowercase();
+        let publisher = parts.next().unwrap_or_default();
         let begins = |row: &ModelLayer| {
             row.models.iter().filter(|start| base.starts_with(start.as_str())).map(String::len).max()
         };
         let known = self.all().iter().filter_map(|row| Some((begins(row)?, row)));
-        known.max_by_key(|(length, _)| *length).map(|(_, row)| row.layer.as_str())
+        let (_, row) = known.max_by_key(|(length, _)| *length)?;
+        let converted = row.except.iter().any(|one| one.eq_ignore_ascii_case(publisher));
+        (!converted).then_some(row.layer.as_str())
     }
 
     /// Whether a class is that of one of these families.
@@ -54,6 +57,8 @@ mod tests {
         assert_eq!(table.of_model("meta-llama/Llama-3.2-11B-Vision"), None);
         assert_eq!(table.of_model("microsoft/Phi-3-mini-4k-instruct"), Some("Phi3DecoderLayer"));
         assert_eq!(table.of_model("unsloth/Phi-3.5-mini-instruct"), None);
+        assert_eq!(table.of_model("Unsloth/Phi-3-mini-4k-instruct"), None);
+        assert_eq!(table.of_model("unsloth/Qwen2.5-7B"), Some("Qwen2DecoderLayer"));
         assert!(table.knows("GPT2Block") && !table.knows("Block"));
     }
 

@@ -195,7 +195,7 @@ fn gpus_unknown(nodes: &[&Found]) -> Error {
     let nodes: String = nodes.iter().map(of).collect();
     let nodes = visible::block(&nodes).into_owned();
     Error::new(Kind::Network, format!("cannot write the cluster file: the number of GPUs is unknown{nodes}"))
-        .hint("pass --gpus COUNT (0 if these machines have no GPU), or fix access to them and run the command again")
+        .hint("pass --gpus COUNT (0 for none), or fix access to the machines and run the command again")
 }
 
 /// A text that YAML reads as that text; bare where it may be.

@@ -1,5 +1,5 @@
-//! Progress on standard error for waits of more than a second: a spinner on a terminal, otherwise one line for
-//! each phase.
+//! Progress on standard error for waits of more than a second: a spinner on a terminal, otherwise one
+//! line for each phase.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

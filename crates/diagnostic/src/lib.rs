@@ -9,6 +9,7 @@ pub mod error;
 mod finding;
 mod fix;
 pub mod layout;
+pub mod links;
 mod markup;
 mod missing;
 pub mod page;

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::links;
+
 /// Whether a terminal acts on the character or shows nothing for it, so that a reader sees other text than
 /// there is: control characters (C0, DEL, C1), marks of writing direction (Unicode Annex 9), characters
 /// without width, line and paragraph separators, tags, and code points that are no characters.
@@ -64,8 +66,8 @@ pub fn shortened(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} … ({} characters left out) … {tail}", count - first - last))
 }
 
-/// What goes to a terminal: lines, tabs, and the colours of [`crate::terminal`]; nothing else that a terminal
-/// acts on.
+/// What goes to a terminal: lines, tabs, the colours of [`crate::terminal`] and the links of [`crate::links`];
+/// nothing else that a terminal acts on.
 pub(crate) fn screen(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -75,7 +77,7 @@ pub(crate) fn screen(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\x1b') {
         let (before, after) = rest.split_at(at);
         out.push_str(&block(before));
-        let length = colour(after);
+        let length = colour(after).max(links::length(after));
         out.push_str(if length > 0 { &after[..length] } else { r"\x1b" });
         rest = &after[length.max(1)..];
     }

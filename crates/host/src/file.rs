@@ -50,6 +50,12 @@ pub fn writable(path: &Path) -> Result<(), Error> {
     rustix::fs::access(parent, access).map_err(|error| refused(&io::Error::from(error)))
 }
 
+/// An error where [`write`] would refuse the path by now: [`writable`], and without `force` nothing is there.
+pub fn free(path: &Path, force: bool) -> Result<(), Error> {
+    writable(path)?;
+    if force || path.symlink_metadata().is_err() { Ok(()) } else { Err(put::exists(path)) }
+}
+
 /// [`write`], for a file that only its owner may read.
 pub fn write_private(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     match force {
@@ -324,16 +330,6 @@ pub fn is_file(path: &Path) -> bool {
 /// The size of a file in bytes; `None` where there is no file.
 pub fn size(path: &Path) -> Option<u64> {
     path.metadata().ok().filter(fs::Metadata::is_file).map(|about| about.len())
-}
-
-/// Refuses a path that something has, for commands that replace it only with `--force`.
-pub fn free(path: &Path) -> Result<(), Error> {
-    if path.exists() { Err(taken(path)) } else { Ok(()) }
-}
-
-fn taken(path: &Path) -> Error {
-    Error::new(Kind::File, format!("{} already exists", path.display()))
-        .hint("pass --force to replace it, or choose another name")
 }
 
 /// Whether there is anything at a path, links followed.

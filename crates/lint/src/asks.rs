@@ -7,6 +7,7 @@ use crate::dockerfile as rules;
 use crate::file::File;
 use crate::kind::Kind;
 use crate::packages as package_rules;
+use crate::read::build_files::build_files;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
@@ -51,7 +52,7 @@ fn looks(file: &Dockerfile) -> BTreeSet<String> {
         looks.extend(run.state.files.candidates("CMakeLists.txt"));
     }
     for (_, run) in file.runs() {
-        let paths = rules::nvcc_missing::build_files(run).into_iter();
+        let paths = build_files(run).into_iter();
         looks.extend(paths.flat_map(|path| run.state.files.candidates(&path)));
     }
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return looks };

@@ -55,6 +55,7 @@ mod servers;
 mod shell_words;
 mod systemd;
 mod terminal;
+mod tokens;
 mod torch;
 mod training;
 mod uv_environments;
@@ -192,7 +193,7 @@ impl Content {
         let programs = file.over.clone();
         let read = Script { programs, ..Script::read(file.catalog, &file.text) };
         self.settings = Some(Settings::of_script(&read, file));
-        self.launches = Some(Launches::of_script(&read));
+        self.launches = Some(Launches { name: file.name.clone(), ..Launches::of_script(&read) });
         self.started = Started::of_script(&read);
         if let Some(started) = &mut self.started {
             started.compose.files.clone_from(&file.context);

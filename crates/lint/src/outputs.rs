@@ -100,8 +100,8 @@ pub(crate) fn is_below(path: &str, directory: &str) -> bool {
     !directory.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The first of these mounted directories that has almost the name of an output's, and that none of these texts
-/// names: what something else uses is there for that.
+/// The first of these mounted directories that has almost the name of an output's, and that none of these
+/// texts names: what something else uses is there for that.
 pub(crate) fn meant<'m>(
     output: &Output,
     targets: impl IntoIterator<Item = &'m str>,

@@ -3,11 +3,13 @@
 use catalog::Catalog;
 use std::str::FromStr;
 
-use pep440_rs::Version;
+use pep440_rs::{Version, VersionSpecifiers};
 
+use super::dockerfile::packages_do_not_resolve::{required, row};
 use super::read::dockerfile::install::{Install, Requirement};
 use super::read::dockerfile::{Dockerfile, Run};
 use super::rule::Found;
+use catalog::packages::Row;
 use catalog::torch::{CudaBuild, Release};
 
 /// torch and the packages that are released with it.
@@ -129,4 +131,25 @@ pub(crate) fn configured(run: &Run) -> bool {
             && (name.contains("INDEX") || name.contains("LINKS") || name.contains("CONFIG"))
     };
     run.state.indexes || run.variables().any(|name| variables.contains(&name) || uv(name))
+}
+
+/// Whether an installation has a package that requires another torch, or that does in some releases where it
+/// is not known which one is installed.
+pub(crate) fn may_replace(catalog: &'static Catalog, install: &Install, torch: &Release) -> bool {
+    let Ok(own) = torch.version.parse::<Version>() else { return true };
+    let other = |row: &Row| {
+        let wanted = required(row, install, "torch").map(VersionSpecifiers::from_str);
+        wanted.is_some_and(|wanted| wanted.map_or(true, |wanted| !wanted.contains(&own)))
+    };
+    let replaces = |one: &Requirement| {
+        let partner =
+            FAMILY.contains(&one.name.as_str()) && version(torch, &one.name) != Some(one.pin_text.as_str());
+        let by_requirement = || match (row(catalog, one), catalog.package(&one.name)) {
+            (Some(row), _) => other(row),
+            (None, Some(package)) => package.rows.iter().any(other),
+            (None, None) => false,
+        };
+        partner || by_requirement()
+    };
+    !install.option("--no-deps") && install.requirements.iter().any(replaces)
 }

@@ -140,13 +140,7 @@ impl Args {
 
     /// Refuses a file that cannot be written before the machines are read.
     fn writable(&self) -> Result<(), Error> {
-        if self.is_printed() {
-            return Ok(());
-        }
-        if !self.force {
-            file::free(&self.output)?;
-        }
-        file::writable(&self.output)
+        if self.is_printed() { Ok(()) } else { file::free(&self.output, self.force) }
     }
 
     /// What `build` of the cluster file names, and the request file that has to be written for it.

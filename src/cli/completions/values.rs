@@ -6,7 +6,9 @@ use std::ffi::OsStr;
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, ValueCompleter};
 
+use crate::cli::settings::SettingsFiles;
 use crate::cli::{open_catalog, values};
+use ::config::{OwnCheck, own};
 use ::lint::RULES;
 use catalog::{Catalog, embedded, images, packages};
 use checks::fleet::FLEET_CHECKS;
@@ -124,7 +126,16 @@ fn ids(catalog: &'static Catalog, _: &str) -> Candidates {
 
 fn checks(_: &'static Catalog, _: &str) -> Candidates {
     let groups = Group::ALL.iter().map(|group| (group.id().to_owned(), group.title().to_owned()));
-    groups.chain(CHECKS.iter().copied().map(described)).collect()
+    groups.chain(CHECKS.iter().copied().map(described)).chain(own_checks()).collect()
+}
+
+/// Those of settings files; none where a file cannot be read or is wrong.
+fn own_checks() -> Candidates {
+    let settings = SettingsFiles::of_environment().read();
+    let checks = settings.map(|settings| settings.checks).unwrap_or_default();
+    let group = (!checks.is_empty()).then(|| (own::GROUP.id.to_owned(), own::GROUP.title.to_owned()));
+    let of = |check: &OwnCheck| (check.id(), format!("own check: {}", check.command));
+    group.into_iter().chain(checks.iter().map(of)).collect()
 }
 
 fn rules(_: &'static Catalog, _: &str) -> Candidates {

@@ -13,6 +13,9 @@ mod markdown;
 pub(crate) mod pages;
 mod session;
 
+use tempfile::TempDir;
+
+use crate::hostile::{envdoc, on_terminal};
 use markdown::{anchors, is_external, targets, title, with_addresses, with_ids, with_targets};
 use pages::{Page, language};
 
@@ -316,6 +319,25 @@ fn site() -> Site {
     site
 }
 
+/// The pages of the ids that reports name, which link to `explain/ID.html`.
+fn explained() -> BTreeMap<String, String> {
+    let lists = List::all();
+    let pages = lists.iter().flat_map(|list| list.pages.iter().map(move |page| (list.kind, page.id)));
+    let mut explained = BTreeMap::new();
+    for (kind, id) in pages {
+        explained.entry(id.to_owned()).or_insert_with(|| format!("{kind}/{id}"));
+    }
+    let xids = catalog::testing::catalog().xids().all().iter();
+    explained.extend(xids.map(|xid| (format!("xid-{}", xid.number), "signatures/gpu-xid".to_owned())));
+    explained
+}
+
+/// The part of mdBook's configuration that leads from `explain/ID.html` to the page of the id.
+fn redirects() -> String {
+    let line = |(id, page): (String, String)| format!("\"/explain/{id}.html\" = \"../{page}.html\"\n");
+    "\n[output.html.redirect]\n".to_owned() + &explained().into_iter().map(line).collect::<String>()
+}
+
 fn schemas(files: &BTreeSet<String>) -> String {
     let mut text = String::from(
         "# JSON schemas\n\nFor programs that read envdoc's reports, and for editors of the files that envdoc \
@@ -398,10 +420,41 @@ fn pages_of_the_site_are_linked_and_listed() {
     let directory = Path::new(&directory);
     let texts = site.pages.iter().map(|(page, text)| (page.clone(), text.clone()));
     let copies = site.copies.iter().map(|file| (file.trim_start_matches("docs/").to_owned(), read(file)));
+    let texts = texts.chain([("redirects.toml".to_owned(), redirects())]);
     for (page, text) in texts.chain(copies) {
         let path = directory.join(page);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn ids_in_reports_link_to_pages() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("Dockerfile"), "FROM debian:bookworm-slim\nRUN pip install torch\n")
+        .unwrap();
+    fs::write(
+        directory.path().join("job.log"),
+        "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n",
+    )
+    .unwrap();
+    let run = |arguments: &[&str]| {
+        let mut program = envdoc(arguments, directory.path());
+        program.env("FORCE_HYPERLINK", "1").env("ENVDOC_DOCS_URL", "https://docs.example/envdoc");
+        program
+    };
+    let (site, explained) = (site(), explained());
+    for arguments in [&["lint", "Dockerfile"], &["diagnose", "job.log"]] {
+        let shown = String::from_utf8(on_terminal(run(arguments), None)).unwrap();
+        let links = shown.split("\x1b]8;;https://docs.example/envdoc/explain/").skip(1);
+        let links: Vec<&str> = links.map(|link| link.split_once(".html\x1b\\").unwrap().0).collect();
+        assert!(!links.is_empty(), "{shown:?}");
+        for id in links {
+            let page = explained.get(id).unwrap_or_else(|| panic!("{id} has no page"));
+            assert!(site.pages.contains_key(&format!("{page}.md")), "{page}");
+        }
+        let piped = run(arguments).output().unwrap();
+        assert!(!piped.stdout.contains(&0x1b), "a pipe gets no links");
     }
 }
 

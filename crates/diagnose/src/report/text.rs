@@ -9,7 +9,7 @@ use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment, Whose};
 use catalog::signatures::{Cause as Choice, Role};
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::terminal::colour;
-use diagnostic::visible;
+use diagnostic::{links, visible};
 
 /// Lines that nothing explains are shown up to so many.
 const SHOWN: usize = 10;
@@ -72,7 +72,12 @@ fn one(text: &mut String, index: usize, cause: &Cause, layout: Layout, full: boo
         (_, false) => (colour(AnsiColor::Red).bold(), "x"),
     };
     let bold = Style::new().bold();
-    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(index, cause), cause.id);
+    let _ = writeln!(
+        text,
+        "{style}{sign} {}{style:#} {bold}{}{bold:#}",
+        title(index, cause),
+        links::id(&cause.id)
+    );
     if !full {
         paragraph(text, &cause.message, "  ", layout);
         cause.evidence.iter().take(1).for_each(|line| evidence(text, line, layout));

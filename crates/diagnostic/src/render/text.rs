@@ -7,6 +7,7 @@ use anstyle::Style;
 
 use super::COULD_NOT_CHECK;
 use crate::layout::{Layout, Mark, wrapped, wrapped_whole};
+use crate::links;
 use crate::report::{Outcome, Report, Summary};
 use crate::rule::Group;
 use crate::visible;
@@ -99,7 +100,7 @@ fn by_reason<'r>(results: impl Iterator<Item = (&'r str, &'r str)>) -> Vec<(&'r 
 pub fn finding(text: &mut String, id: &str, found: &Diagnostic, layout: Layout) {
     let mark = Mark::from(found.severity);
     let (style, sign) = (mark.style(), mark.sign(layout.unicode));
-    let _ = writeln!(text, "    {style}{sign} {}: {id}{style:#}", found.severity);
+    let _ = writeln!(text, "    {style}{sign} {}: {}{style:#}", found.severity, links::id(id));
     details(text, found, layout);
 }
 
@@ -214,7 +215,8 @@ pub fn by_file(report: &Report, layout: Layout) -> String {
         let mark = Mark::from(found.severity);
         let (style, sign) = (mark.style(), mark.sign(layout.unicode));
         let line = outcome.subject.line.map_or(String::new(), |line| format!(" line {line}"));
-        let _ = writeln!(text, "  {style}{sign} {}{style:#}{line}: {}", found.severity, outcome.rule.id);
+        let id = links::id(&outcome.rule.id);
+        let _ = writeln!(text, "  {style}{sign} {}{style:#}{line}: {id}", found.severity);
         wrapped_whole(&mut text, &found.message, "      ", layout);
         for fix in &found.fixes {
             fix_lines(&mut text, fix, layout);

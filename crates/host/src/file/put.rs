@@ -86,9 +86,14 @@ pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target)
     match (result, target) {
         (Ok(true), _) => Ok(()),
         (Ok(false), Target::Judged(_)) => Err(changed(path)),
-        (Ok(false), _) => Err(super::taken(path)),
+        (Ok(false), _) => Err(exists(path)),
         (Err(error), _) => Err(Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))),
     }
+}
+
+pub(super) fn exists(path: &Path) -> Error {
+    Error::new(Kind::File, format!("{} already exists", path.display()))
+        .hint("pass --force to replace it, or choose another name")
 }
 
 fn changed(path: &Path) -> Error {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Collected;
 use super::roots::Roots;
-use crate::dockerfile::architecture_misses_gpu::lists_architectures;
+use crate::dockerfile::architecture_misses_gpu::depends_on_gpu;
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::{is_kustomization, named_by};
 use crate::recognize::base_name;
@@ -43,19 +43,13 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
             file.context.extend(others.map(named));
         }
     }
-    let kustomized: Vec<(usize, Vec<Over>)> = (0..files.len())
-        .filter(|place| files[*place].kind == Kind::Kubernetes && is_kustomization(&files[*place].text))
-        .map(|place| (place, of_kustomization(&files[place], files, 0)))
-        .collect();
-    for (place, others) in kustomized {
-        let known: Vec<String> = files[place].over.iter().map(|one| one.name.clone()).collect();
-        files[place].over.extend(others.into_iter().filter(|one| !known.contains(&one.name)));
-    }
+    add_kustomized(files);
+    let jobs = jobs(files);
     for place in 0..files.len() {
         let file = &files[place];
         let mut others = match file.kind {
             Kind::Kubernetes => cluster.clone(),
-            Kind::Dockerfile if lists_architectures(&file.text) => jobs(file, files),
+            Kind::Dockerfile if depends_on_gpu(&file.text) => jobs_of(file, files, &jobs),
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf => {
                 of_machine(file, files, skipped, roots)
             }
@@ -64,6 +58,18 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
         let is_known = |name: &str| name == file.name || file.over.iter().any(|known| known.name == name);
         others.retain(|other| !is_known(&other.name));
         files[place].over.extend(others);
+    }
+}
+
+/// Adds to kustomizations the files that they name.
+fn add_kustomized(files: &mut [File]) {
+    let kustomized: Vec<(usize, Vec<Over>)> = (0..files.len())
+        .filter(|place| files[*place].kind == Kind::Kubernetes && is_kustomization(&files[*place].text))
+        .map(|place| (place, of_kustomization(&files[place], files, 0)))
+        .collect();
+    for (place, others) in kustomized {
+        let known: Vec<String> = files[place].over.iter().map(|one| one.name.clone()).collect();
+        files[place].over.extend(others.into_iter().filter(|one| !known.contains(&one.name)));
     }
 }
 
@@ -108,17 +114,23 @@ fn of_cluster(files: &[File], skipped: &[Skipped], roots: &Roots) -> Vec<Over> {
     manifests.map(over_of).chain(values).collect()
 }
 
-/// The manifests and scripts in the directory of a Dockerfile, or below it, that may ask for GPUs.
-fn jobs(file: &File, files: &[File]) -> Vec<Over> {
-    let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let below =
-        |name: &str| folder.is_empty() || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    let asks = |one: &&File| match one.kind {
+/// The places of the manifests and scripts that may ask for GPUs.
+fn jobs(files: &[File]) -> Vec<usize> {
+    let asks = |one: &File| match one.kind {
         Kind::Kubernetes => one.text.contains("nodeSelector") || one.text.contains("nodeAffinity"),
         Kind::Shell => one.text.contains("#SBATCH"),
         _ => false,
     };
-    files.iter().filter(asks).filter(|one| below(&one.name)).map(over_of).take(OTHERS_LIMIT).collect()
+    (0..files.len()).filter(|place| asks(&files[*place])).collect()
+}
+
+/// The jobs in the directory of a Dockerfile or below it.
+fn jobs_of(file: &File, files: &[File], jobs: &[usize]) -> Vec<Over> {
+    let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let below =
+        |name: &str| folder.is_empty() || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let jobs = jobs.iter().map(|place| &files[*place]).filter(|one| below(&one.name));
+    jobs.map(over_of).take(OTHERS_LIMIT).collect()
 }
 
 /// Whether a file that no rule checks has values of a chart, by its name.

@@ -6,6 +6,7 @@ use super::architecture_list_missing::projects;
 use crate::compiles::ahead;
 use crate::file::Over;
 use crate::node_labels::{gpu_of_label, selected};
+use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::read::manifest::Manifest;
@@ -67,6 +68,11 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.11-slim\nRUN pip install torch==2.5.1 --index-url \
              https://download.pytorch.org/whl/cu124\n",
             &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:h200:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM python:3.11-slim\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nRUN pip install vllm==0.6.3\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
         ),
         with(
             "FROM python:3.11-slim\nRUN pip install torch --index-url \
@@ -256,12 +262,18 @@ fn of_stage(stage: &Stage) -> Vec<Compiled> {
 
 /// The code of the torch that a stage installs last, where its wheel is known.
 fn of_wheel(stage: &Stage) -> Option<Compiled> {
-    let installs = stage.runs.iter().rev().filter_map(|run| Some((run, run.install.as_ref()?)));
-    let (run, install) = installs.into_iter().find(|(_, install)| {
+    let installs = stage.runs.iter().filter_map(|run| Some((run, run.install.as_ref()?)));
+    let installs: Vec<(&Run, &Install)> = installs.collect();
+    let at = installs.iter().rposition(|(_, install)| {
         install.requirement("torch").is_some() || install.more && install.requirements.is_empty()
     })?;
+    let (run, install) = installs[at];
     let one = install.requirement("torch").filter(|_| install.certain && !install.elsewhere())?;
     let Known::Release(release) = torch::known(run.state.catalog, one) else { return None };
+    let later = &installs[at + 1..];
+    if later.iter().any(|(run, install)| torch::may_replace(run.state.catalog, install, release)) {
+        return None;
+    }
     let name = torch::build(run, install, release)?;
     let build = release.builds.iter().find(|one| one.build == name)?;
     let codes = codes(build)?;
@@ -365,8 +377,8 @@ fn joined(digits: &str) -> Option<(u32, u32)> {
     Some((digits.get(..at)?.parse().ok()?, digits.get(at..)?.parse().ok()?))
 }
 
-/// Whether a text lists architectures or may install torch, so that it matters on which GPUs the image runs.
-pub(crate) fn lists_architectures(text: &str) -> bool {
+/// Whether it may matter on which GPUs an image runs: its text lists architectures or may install torch.
+pub(crate) fn depends_on_gpu(text: &str) -> bool {
     let marks = ["CUDA_ARCH_LIST", "CUDA_ARCHITECTURES", "gencode", "-arch=sm_", "torch", "requirements"];
     marks.iter().any(|mark| text.contains(mark))
 }

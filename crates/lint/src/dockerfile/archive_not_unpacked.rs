@@ -76,11 +76,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn fault(stage: &Stage, at: usize, one: &Instruction) -> Option<Found> {
-    let words: Vec<String> = match &one.json {
-        Some(words) => words.clone(),
-        None => one.text.text.split_whitespace().map(str::to_owned).collect(),
-    };
-    let [source, target] = &words[..] else { return None };
+    let [source, target] = one.words()[..] else { return None };
     let value = |text: &str| expand(&unquoted(text), &stage.end.variables);
     let (source, target) = (value(source), value(target));
     let remote = source.text.starts_with("http://") || source.text.starts_with("https://");
@@ -195,7 +191,7 @@ fn first_use(stage: &Stage, at: usize, roots: &[String]) -> Option<(String, usiz
                 }
             }
             "COPY" | "ADD" => {
-                let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+                let target = one.words().last().copied().unwrap_or_default();
                 if below(target, &working_directory(stage, index)).is_some() {
                     return None;
                 }

@@ -94,7 +94,7 @@ fn unpacked(stage: &Stage, at: usize, command: &Command) -> Option<Found> {
     let name = archive.rsplit('/').next()?;
     let before = &stage.instructions[..at];
     let add = before.iter().find(|one| {
-        let words: Vec<&str> = one.text.text.split_whitespace().collect();
+        let words = one.words();
         let own = words
             .iter()
             .rev()

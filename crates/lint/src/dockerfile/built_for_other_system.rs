@@ -61,8 +61,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let Some(last) = file.stages.last() else { return Vec::new() };
     let mut found = Vec::new();
     for one in last.instructions.iter().filter(|one| one.keyword == "COPY") {
-        let Some(made) = one.flag("from").and_then(|from| stage(file, from)) else { continue };
-        let words: Vec<&str> = one.text.text.split_whitespace().collect();
+        let Some(made) = file.stage_of(one) else { continue };
+        let words = one.words();
         let Some((_, sources)) = words.split_last() else { continue };
         let product = sources.iter().find_map(|source| Some((*source, product(made, source)?)));
         let Some((source, by)) = product else { continue };
@@ -71,12 +71,6 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         found.extend(message.map(|message| Found::warning(one.line, message, fix)));
     }
     found
-}
-
-fn stage<'f>(file: &'f Dockerfile, name: &str) -> Option<&'f Stage> {
-    let lower = name.to_ascii_lowercase();
-    let by_name = file.stages.iter().rev().find(|stage| stage.name.as_deref() == Some(lower.as_str()));
-    by_name.or_else(|| file.stages.get(name.parse::<usize>().ok()?))
 }
 
 /// The command that compiled a path of a stage.

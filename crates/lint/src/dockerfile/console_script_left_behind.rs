@@ -103,19 +103,13 @@ fn library(file: &Dockerfile, stage: &Stage) -> Option<String> {
     let copies = stage.instructions.iter().filter(|one| one.keyword == "COPY");
     copies.into_iter().find_map(|one| {
         let from = one.flag("from")?;
-        let lower = from.to_ascii_lowercase();
-        let number = from.parse::<usize>().ok();
-        let named = |(index, other): (usize, &Stage)| {
-            other.name.as_deref() == Some(lower.as_str()) || number == Some(index)
-        };
-        let own = file.stages.iter().enumerate().any(named);
-        let text = one.text.text.as_str();
-        (own && is_library(text)).then(|| from.to_owned())
+        file.stage_of(one)?;
+        is_library(&one.words()).then(|| from.to_owned())
     })
 }
 
 /// Whether sources and target of a COPY are only libraries of Python.
-fn is_library(text: &str) -> bool {
+fn is_library(words: &[&str]) -> bool {
     let end = |word: &str| {
         let word = word.trim_end_matches('/');
         word.ends_with("site-packages") || word.ends_with("dist-packages") || {
@@ -123,7 +117,6 @@ fn is_library(text: &str) -> bool {
             word.contains("/lib/") && base.starts_with("python3.")
         }
     };
-    let words: Vec<&str> = text.split_whitespace().collect();
     words.len() > 1 && words.iter().all(|word| end(word))
 }
 
@@ -131,10 +124,11 @@ fn is_library(text: &str) -> bool {
 fn may_have(stage: &Stage, packages: &[&str]) -> bool {
     let path = stage.end.variables.has("PATH");
     let copied = stage.instructions.iter().any(|one| {
-        if !matches!(one.keyword.as_str(), "COPY" | "ADD") || is_library(&one.text.text) {
+        if !matches!(one.keyword.as_str(), "COPY" | "ADD") || is_library(&one.words()) {
             return false;
         }
-        let target = one.text.text.split_whitespace().next_back().unwrap_or_default().trim_end_matches('/');
+        let words = one.words();
+        let target = words.last().map_or("", |target| target.trim_end_matches('/'));
         let anywhere = matches!(target, "" | "/usr" | "/usr/local" | "/opt") || target.contains('$');
         anywhere || target.contains("bin") || path && one.flag("from").is_some()
     });

@@ -50,11 +50,7 @@ fn of_stage(stage: &Stage) -> Option<Found> {
         return None;
     }
     stage.instructions.iter().enumerate().filter(|(_, one)| one.keyword == "COPY").find_map(|(at, one)| {
-        let words: Vec<String> = match &one.json {
-            Some(words) => words.clone(),
-            None => one.text.text.split_whitespace().map(str::to_owned).collect(),
-        };
-        let [source, target] = words.as_slice() else { return None };
+        let [source, target] = one.words()[..] else { return None };
         let is_file = FILES.iter().any(|end| source.ends_with(end)) && !source.contains(['*', '?', '$', '[']);
         let base = target.rsplit('/').next()?;
         // Two levels deep at least: the images have `/srv` and `/opt`.
@@ -63,7 +59,7 @@ fn of_stage(stage: &Stage) -> Option<Found> {
             return None;
         }
         let below = format!("{target}/");
-        let makes = |text: &str| text.contains(target.as_str());
+        let makes = |text: &str| text.contains(target);
         if stage.instructions[..at].iter().any(|one| makes(&one.text.text)) {
             return None;
         }

@@ -82,20 +82,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
         for one in stage.instructions.iter().filter(|one| one.keyword == "COPY" && one.json.is_none()) {
-            let Some(made) = one.flag("from").and_then(|name| named(file, name)) else { continue };
-            let words: Vec<&str> = one.text.text.split_whitespace().collect();
+            let Some(made) = file.stage_of(one) else { continue };
+            let words = one.words();
             let Some((_, sources)) = words.split_last() else { continue };
             found.extend(sources.iter().find_map(|source| fault(file, made, one, source)));
         }
     }
     found
-}
-
-/// An earlier stage by its name or number.
-fn named<'f>(file: &'f Dockerfile, name: &str) -> Option<&'f Stage> {
-    let lower = name.to_ascii_lowercase();
-    let by_name = file.stages.iter().rev().find(|stage| stage.name.as_deref() == Some(lower.as_str()));
-    by_name.or_else(|| file.stages.get(name.parse::<usize>().ok()?))
 }
 
 fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Option<Found> {

@@ -40,10 +40,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             && one.heredocs.is_empty()
     });
     let found = copies.filter_map(|one| {
-        let words: Vec<String> = match &one.json {
-            Some(words) => words.clone(),
-            None => one.text.text.split_whitespace().map(str::to_owned).collect(),
-        };
+        let words = one.words();
         let (_, sources) = words.split_last()?;
         let (source, line) = sources.iter().find_map(|source| {
             let remote = source.contains("://") || source.starts_with("git@");

@@ -32,10 +32,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn fault(one: &Instruction) -> Option<Found> {
-    let mut words: Vec<String> = match &one.json {
-        Some(words) => words.clone(),
-        None => one.text.text.split_whitespace().map(str::to_owned).collect(),
-    };
+    let mut words = one.words();
     let keyword = &one.keyword;
     // An instruction of JSON that cannot be read has other words, and a word with a space in quotes is one.
     if one.json.is_none() && one.text.text.contains(['[', '"', '\'']) {

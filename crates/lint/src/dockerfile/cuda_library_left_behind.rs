@@ -1,7 +1,10 @@
 //! A program of a build stage whose CUDA libraries the image does not have.
 
-use super::nvcc_missing::build_files;
+use std::collections::BTreeMap;
+
 use crate::base::Base;
+use crate::read::build_files::build_text;
+use crate::read::cmake;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, Run, Stage, apt};
@@ -66,6 +69,11 @@ pub(crate) const RULE: Rule = Rule {
              /usr/lib/\nCOPY --from=build \
              /out/gemm /gemm\n",
         ),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN nvcc -o /out/gemm gemm.cu \
+             -lcublas\nFROM ubuntu:22.04\nCOPY --from=build [\"/deps/\", \"/usr/local\"]\nCOPY --from=build \
+             /out/gemm /gemm\n",
+        ),
         with(
             "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nWORKDIR /s\nCOPY . .\nRUN cmake -B b && \
              cmake --build b\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=build /s/b/probe \
@@ -91,7 +99,17 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let Some(has) = Present::of(file, last) else { return Vec::new() };
     let stages = file.lineage(last);
     let copies = stages.iter().flat_map(|stage| &stage.instructions).filter(|one| one.keyword == "COPY");
-    copies.filter_map(|copy| fault(file, &has, copy)).take(1).collect()
+    // What a stage links is the same for each copy from it.
+    let mut known: BTreeMap<usize, Vec<Link>> = BTreeMap::new();
+    let mut faults = copies.filter_map(|copy| {
+        let made = file.stage_of(copy)?;
+        let links = known.entry(made.line).or_insert_with(|| {
+            let runs = file.lineage(made).into_iter().flat_map(|stage| &stage.runs);
+            runs.flat_map(|run| links(file, run, &has)).collect()
+        });
+        fault(&has, copy, links)
+    });
+    faults.next().into_iter().collect()
 }
 
 /// What the image has of CUDA's libraries.
@@ -148,60 +166,71 @@ impl Present {
     }
 }
 
-/// Whether an instruction may copy libraries: of another stage, whole folders of the system, or files.
+/// Whether an instruction may copy libraries: of another stage, whole directories of the system, or files.
 fn brings_libraries(one: &Instruction) -> bool {
     if !matches!(one.keyword.as_str(), "COPY" | "ADD") {
         return false;
     }
-    let text = one.text.text.as_str();
-    let target = text.split_whitespace().next_back().unwrap_or_default().trim_end_matches('/');
+    let words = one.words();
+    let target = words.last().map_or("", |target| target.trim_end_matches('/'));
     let of_system =
         matches!(target, "" | "/" | "/usr" | "/usr/local" | "/opt" | "/usr/lib" | "/usr/local/lib");
     let marks = [".so", "cuda", "/lib", "$"];
-    of_system || marks.iter().any(|mark| text.contains(mark))
+    of_system || marks.iter().any(|mark| words.iter().any(|word| word.contains(mark)))
 }
 
-fn fault(file: &Dockerfile, has: &Present, copy: &Instruction) -> Option<Found> {
+fn fault(has: &Present, copy: &Instruction, links: &[Link]) -> Option<Found> {
     let from = copy.flag("from")?;
-    let named = |stage: &Stage| stage.name.as_deref() == Some(from.to_ascii_lowercase().as_str());
-    let number = || from.parse().ok();
-    let made = file.stages.get(file.stages.iter().position(named).or_else(number)?)?;
-    let words: Vec<&str> = match &copy.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => copy.text.text.split_whitespace().collect(),
-    };
+    let words = copy.words();
     let (_, sources) = words.split_last()?;
-    let (source, (library, how)) = sources.iter().find_map(|source| {
+    let (source, Link { library, how, .. }) = sources.iter().find_map(|source| {
         let name = source.rsplit('/').next().filter(|name| !name.is_empty())?;
-        let runs = file.lineage(made).into_iter().flat_map(|stage| &stage.runs);
-        Some((*source, runs.into_iter().find_map(|run| linked(file, run, name, has))?))
+        Some((source, links.iter().find(|link| link.is_of(name))?))
     })?;
     let message = format!(
-        "{source} of the stage {from} is linked with lib{library}.so ({how}), which {} does not have; it \
-         does not start (`error while loading shared libraries`)",
+        "{source} from stage {from} links against lib{library}.so ({how}), which {} does not contain; the \
+         program fails to start: `error while loading shared libraries`",
         has.image
     );
-    let fix = match library {
+    let fix = match *library {
         "cudnn" => "Use an image with cuDNN for the last stage",
         _ => "Use the `runtime` image of nvidia/cuda for the last stage, or link the library statically",
     };
     Some(Found::error(copy.line, message, fix))
 }
 
-/// A library that the image lacks and a command links a program with, and what says so.
-fn linked<'l>(file: &'l Dockerfile, run: &'l Run, name: &str, has: &Present) -> Option<(&'l str, String)> {
-    let command = &run.command;
-    if !command.certain {
-        return None;
+/// A program that a stage links with a library which the image lacks.
+struct Link<'f> {
+    /// The name of its file, or how the names of several begin: `llama-`.
+    program: &'f str,
+    library: &'f str,
+    /// What links it: `-lcublas`.
+    how: String,
+}
+
+impl Link<'_> {
+    fn is_of(&self, name: &str) -> bool {
+        name == self.program || self.program == LLAMA && name.starts_with(LLAMA)
     }
+}
+
+/// How the programs of llama.cpp are called.
+const LLAMA: &str = "llama-";
+
+/// What a command links with libraries that the image lacks.
+fn links<'f>(file: &'f Dockerfile, run: &'f Run, has: &Present) -> Vec<Link<'f>> {
+    let command = &run.command;
     let words = || command.words.iter().filter(|word| word.known).map(|word| word.text.as_str());
     match command.program() {
+        _ if !command.certain => Vec::new(),
         "nvcc" | "g++" | "gcc" | "clang++" | "c++" => {
-            let output = words().skip_while(|word| *word != "-o").nth(1)?;
-            let own = output.rsplit('/').next() == Some(name);
+            let output = words().skip_while(|word| *word != "-o").nth(1);
             let library = words().filter_map(|word| word.strip_prefix("-l")).find(|one| has.lacks(one));
-            let fixed = command.has("-static");
-            library.filter(|_| own && !fixed).map(|one| (one, format!("-l{one}")))
+            let (Some(output), Some(library), false) = (output, library, command.has("-static")) else {
+                return Vec::new();
+            };
+            let program = output.rsplit('/').next().unwrap_or_default();
+            vec![Link { program, library, how: format!("-l{library}") }]
         }
         "cmake" => {
             let on = |word: &str| {
@@ -211,42 +240,32 @@ fn linked<'l>(file: &'l Dockerfile, run: &'l Run, name: &str, has: &Present) -> 
             };
             let fixed = words()
                 .any(|word| word.starts_with("-DGGML_STATIC=") || word.starts_with("-DGGML_BACKEND_DL="));
-            if name.starts_with("llama-") && words().any(on) && !fixed && has.lacks("cublas") {
-                return Some(("cublas", "GGML_CUDA".to_owned()));
+            let mut found = Vec::new();
+            if words().any(on) && !fixed && has.lacks("cublas") {
+                found.push(Link { program: LLAMA, library: "cublas", how: "GGML_CUDA".to_owned() });
             }
-            let text = build_files(run).iter().find_map(|path| {
-                let places = run.state.files.candidates(path);
-                places.iter().find_map(|place| file.context.get(place)?.as_deref())
-            })?;
-            let library = linked_by_cmake(text, name).into_iter().find(|one| has.lacks(one))?;
-            Some((library, format!("CUDA::{library} in CMakeLists.txt")))
+            let linked = build_text(file, run).map_or_else(Vec::new, |(_, text)| linked_by_cmake(text));
+            found.extend(linked.into_iter().filter(|(_, library)| has.lacks(library)).map(
+                |(program, library)| Link {
+                    program,
+                    library,
+                    how: format!("CUDA::{library} in CMakeLists.txt"),
+                },
+            ));
+            found
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
-/// The libraries of CUDA that CMake links a target with, in every configuration.
-fn linked_by_cmake<'t>(text: &'t str, target: &str) -> Vec<&'t str> {
-    let mut found = Vec::new();
-    let mut depth = 0_usize;
-    let mut of_target = false;
-    for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
-        let (name, rest) = line.split_once('(').unwrap_or(("", line));
-        match name.trim().to_ascii_lowercase().as_str() {
-            "if" | "function" | "macro" | "foreach" => depth += 1,
-            "endif" | "endfunction" | "endmacro" | "endforeach" => depth = depth.saturating_sub(1),
-            "target_link_libraries" => {
-                let first = rest.split([' ', ')']).find(|word| !word.is_empty());
-                of_target = depth == 0 && first == Some(target);
-            }
-            "" => {}
-            _ => of_target = false,
-        }
-        if of_target {
-            let words = line.split([' ', '(', ')', '\t']).filter_map(|word| word.strip_prefix("CUDA::"));
-            found.extend(words);
-            of_target = !rest.contains(')');
-        }
-    }
-    found
+/// The targets that CMake links with libraries of CUDA in every configuration, each with one library.
+fn linked_by_cmake(text: &str) -> Vec<(&str, &str)> {
+    let all = cmake::commands(text).into_iter();
+    let linked = all.filter(|one| one.name == "target_link_libraries" && one.depth == 0);
+    let each = linked.flat_map(|one| {
+        let target = one.arguments.first().copied().unwrap_or_default();
+        let libraries = one.arguments.into_iter().filter_map(|word| word.strip_prefix("CUDA::"));
+        libraries.map(move |library| (target, library))
+    });
+    each.collect()
 }

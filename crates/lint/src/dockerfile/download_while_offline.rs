@@ -90,7 +90,7 @@ fn is_cached(stage: &Stage, instruction: usize) -> bool {
         |text: &str| ["cache", "huggingface", "/hf", "hub", "models"].iter().any(|part| text.contains(part));
     stage.instructions.iter().take(instruction + 1).any(|one| match one.keyword.as_str() {
         "COPY" | "ADD" => {
-            let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+            let target = one.words().last().copied().unwrap_or_default();
             one.flag("from").is_some() || named(target)
         }
         "RUN" => one

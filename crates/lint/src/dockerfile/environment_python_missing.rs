@@ -1,6 +1,6 @@
 //! A virtual environment without the Python that it was made with.
 
-use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use crate::base::Base;
 use crate::outputs::is_below;
@@ -107,6 +107,10 @@ pub(crate) const RULE: Rule = Rule {
              COPY --from=build /venv /venv\n",
         ),
         dockerfile(
+            "FROM python:3.12 AS build\nRUN python -m venv /venv\nFROM debian:12\nCOPY --from=build \
+             [\"/usr/local\", \"/usr/local\"]\nCOPY --from=build /venv /venv\n",
+        ),
+        dockerfile(
             "FROM ubuntu:22.04 AS build\nRUN apt-get update && apt-get install -y python3-venv && python3 \
              -m venv /venv\n\
              FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3\n\
@@ -117,29 +121,23 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
-    // Of each stage, made when it is first asked for.
-    let of_uv: Vec<OnceCell<Vec<UvEnvironment>>> = file.stages.iter().map(|_| OnceCell::new()).collect();
-    for (index, stage) in file.stages.iter().enumerate() {
+    // Of each stage by its line, made when it is first asked for.
+    let mut known: BTreeMap<usize, Vec<UvEnvironment>> = BTreeMap::new();
+    for stage in &file.stages {
         for one in stage.instructions.iter().filter(|one| one.keyword == "COPY") {
-            let Some(from) = one.flag("from") else { continue };
-            let named = |other: &Stage| other.name.as_deref() == Some(from.to_ascii_lowercase().as_str());
-            let number = from.parse().ok().filter(|number| *number < index);
-            let Some(made) = file.stages[..index].iter().position(named).or(number) else { continue };
-            let words: Vec<&str> = match &one.json {
-                Some(words) => words.iter().map(String::as_str).collect(),
-                None => one.text.text.split_whitespace().collect(),
-            };
+            let Some(made) = file.stage_of(one) else { continue };
+            let words = one.words();
             let [source, target] = words[..] else { continue };
-            let of_image = fault(&file.stages[made], stage, source, target).map(|message| {
+            let of_image = fault(made, stage, source, target).map(|message| {
                 let fix =
                     "Use the same Python image for both stages, or make the environment in the last stage";
                 Found::error(one.line, message, fix)
             });
-            let all = || of_uv[made].get_or_init(|| environments(file, &file.stages[made]));
             let of_uv = || {
-                let environment = all().iter().find(|one| is_below(&one.path, source))?;
-                let stages = (&file.stages[made], stage);
-                let (message, fix) = without_managed_python(file, stages, environment, (source, target))?;
+                let all = known.entry(made.line).or_insert_with(|| environments(file, made));
+                let environment = all.iter().find(|one| is_below(&one.path, source))?;
+                let (message, fix) =
+                    without_managed_python(file, (made, stage), environment, (source, target))?;
                 Some(Found::error(one.line, message, fix))
             };
             found.extend(of_image.or_else(of_uv));
@@ -184,7 +182,7 @@ fn without_managed_python(
     }
     let message = format!(
         "{} uses the Python that uv installed in {directory}, and no COPY brings that directory into this \
-         stage; its python is a broken link",
+         stage; its `python` is a dangling symlink",
         environment.path
     );
     let fix = match directory.starts_with("/root/") {
@@ -202,10 +200,7 @@ fn without_managed_python(
 fn brings(stages: &[&Stage], directory: &str) -> bool {
     let copies = stages.iter().flat_map(|stage| &stage.instructions);
     copies.filter(|one| one.flag("from").is_some()).any(|one| {
-        let words: Vec<String> = match &one.json {
-            Some(words) => words.clone(),
-            None => one.text.text.split_whitespace().map(unquoted).collect(),
-        };
+        let words: Vec<String> = one.words().into_iter().map(unquoted).collect();
         let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
         sources.iter().any(|source| source.contains('$') || is_below(directory, source))
     })
@@ -226,10 +221,11 @@ fn plain_base(stage: &Stage) -> Option<&str> {
 
 /// Whether something is copied from another stage or image to where the system has its programs.
 fn gets_programs(stage: &Stage) -> bool {
-    stage.instructions.iter().filter(|one| one.flag("from").is_some()).any(|one| {
-        let target = one.text.text.split_whitespace().next_back();
-        target.is_some_and(|target| target.starts_with("/usr") || target == "/")
-    })
+    stage
+        .instructions
+        .iter()
+        .filter(|one| one.flag("from").is_some())
+        .any(|one| one.words().last().is_some_and(|target| target.starts_with("/usr") || *target == "/"))
 }
 
 /// Whether the Python of the distribution, /usr/bin/python3, is another one in the stage of the copy, or
@@ -257,11 +253,12 @@ fn without_system_python(made: &Stage, stage: &Stage, path: &str) -> Option<Stri
         return None;
     }
     let own = system.python.as_deref()?;
-    let made_with = format!("{path} was made with the distribution's Python {series}, /usr/bin/python3");
+    let made_with = format!("{path} was created with /usr/bin/python3 of the distribution (Python {series})");
     if own != series {
-        let there = format!("the one of {} is {own}", system.name);
         return Some(format!(
-            "{made_with}; {there}: in {base} its python is a broken link, or does not look in lib/{named}"
+            "{made_with}, but {} has Python {own}: in {base} its `python` is a dangling symlink, or ignores \
+             lib/{named}",
+            system.name
         ));
     }
     // Packages may bring the system's Python along.
@@ -269,7 +266,7 @@ fn without_system_python(made: &Stage, stage: &Stage, path: &str) -> Option<Stri
     let named = stage.runs.iter().any(|run| run.command.text().contains("python"));
     let absent = Base::of(base).is_some_and(Base::lacks_python);
     (absent && !installs && !named)
-        .then(|| format!("{made_with}, and {base} has none; its python is a broken link"))
+        .then(|| format!("{made_with}, but {base} has no Python: its `python` is a dangling symlink"))
 }
 
 /// Whether the Python of an official image, /usr/local/bin/python3.11, is not in the stage of the copy.
@@ -294,7 +291,7 @@ fn without_python(made: &Stage, stage: &Stage, path: &str) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{path} was made with /usr/local/bin/python{series}, which {base} does not have; its python is a \
-         broken link"
+        "{path} was created with /usr/local/bin/python{series}, which {base} does not have; its `python` \
+         is a dangling symlink"
     ))
 }

@@ -117,20 +117,14 @@ fn fetches(run: &Run) -> bool {
 
 /// Whether an instruction copies a file of this name.
 fn copies(one: &Instruction, base: &str) -> bool {
-    let words: Vec<&str> = match &one.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => one.text.text.split_whitespace().collect(),
-    };
+    let words = one.words();
     let named = words.iter().any(|word| word.rsplit('/').next() == Some(base));
     matches!(one.keyword.as_str(), "COPY" | "ADD") && one.flag("from").is_none() && named
 }
 
 /// Whether an instruction copies the whole build context.
 fn copies_all(one: &Instruction) -> bool {
-    let words: Vec<&str> = match &one.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => one.text.text.split_whitespace().collect(),
-    };
+    let words = one.words();
     one.keyword == "COPY" && one.flag("from").is_none() && words.len() == 2 && matches!(words[0], "." | "./")
 }
 

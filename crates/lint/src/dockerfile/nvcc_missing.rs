@@ -2,8 +2,8 @@
 
 use super::architecture_list_missing::{local_projects, setup_of};
 use crate::compiles;
-use crate::programs;
-use crate::read::dockerfile::copied::join;
+use crate::read::build_files::build_text;
+use crate::read::cmake;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::read::makefile::Makefile;
@@ -182,13 +182,7 @@ fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> 
         let message = format!("{image} has no nvcc");
         return Some(Found::error(run.command.line, message, fix).about(image));
     }
-    if let Some(word) = built_with_nvcc(run) {
-        let message =
-            format!("`{}` compiles CUDA code ({word}), but {image} has no nvcc", run.command.program());
-        let found = Found::error(run.command.line, message, fix).about(image);
-        return Some(found.unless_certain(run.command.certain));
-    }
-    if let Some(what) = made_with_nvcc(file, run) {
+    if let Some(what) = built_with_nvcc(run).or_else(|| made_with_nvcc(file, run)) {
         let message =
             format!("`{}` compiles CUDA code ({what}), but {image} has no nvcc", run.command.program());
         let found = Found::error(run.command.line, message, fix).about(image);
@@ -215,7 +209,7 @@ fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> 
 
 /// The word of make or CMake with which a project compiles CUDA code: a target of nvcc, a switch of the
 /// project, or the folder of NVIDIA's tests, which are nothing else.
-fn built_with_nvcc(run: &Run) -> Option<&str> {
+fn built_with_nvcc(run: &Run) -> Option<String> {
     const SWITCHES: &[&str] =
         &["-DGGML_CUDA=", "-DLLAMA_CUDA=", "-DLLAMA_CUBLAS=", "-DWITH_CUDA=", "-DUSE_CUDA="];
     let program = run.command.program();
@@ -229,69 +223,19 @@ fn built_with_nvcc(run: &Run) -> Option<&str> {
         _ => false,
     };
     let word = run.command.words.iter().filter(|word| word.known).find(|word| compiles(&word.text))?;
-    Some(word.text.split('=').next().unwrap_or_default())
-}
-
-/// The files that may tell what a call of make, CMake or a script compiles, as paths in the image.
-pub(crate) fn build_files(run: &Run) -> Vec<String> {
-    let command = &run.command;
-    let value = |names: &[&str]| {
-        let words = command.words.iter().enumerate();
-        words.filter(|(_, word)| word.known).find_map(|(at, word)| {
-            let next = || command.words.get(at + 1).filter(|next| next.known).map(|next| next.text.clone());
-            names.iter().find_map(|name| match word.text.strip_prefix(name)? {
-                "" => next(),
-                rest => Some(rest.trim_start_matches('=').to_owned()),
-            })
-        })
-    };
-    match command.program() {
-        "make" | "gmake" => {
-            let folder = value(&["--directory", "-C"]).unwrap_or_default();
-            match value(&["--file", "--makefile", "-f"]) {
-                Some(file) => vec![join(&folder, &file)],
-                None => ["GNUmakefile", "makefile", "Makefile"].map(|name| join(&folder, name)).to_vec(),
-            }
-        }
-        "cmake" if !["--build", "--install", "-E", "-P"].iter().any(|word| command.has(word)) => {
-            let plain = || {
-                let mut words = command.words.iter().skip(1).peekable();
-                let mut folder = None;
-                while let Some(word) = words.next() {
-                    match word.text.as_str() {
-                        "-B" | "-G" | "-D" | "-A" | "-T" | "-C" => {
-                            words.next();
-                        }
-                        text if text.starts_with('-') => {}
-                        text => folder = Some(text.to_owned()).filter(|_| word.known),
-                    }
-                }
-                folder
-            };
-            let folder = value(&["-S"]).or_else(plain).unwrap_or_else(|| ".".to_owned());
-            vec![join(&folder, "CMakeLists.txt")]
-        }
-        program => {
-            let word = command.word(usize::from(programs::is_shell(program)));
-            let is_script = word.ends_with(".sh") && !word.contains('$');
-            if is_script { vec![word.to_owned()] } else { Vec::new() }
-        }
-    }
+    Some(word.text.split('=').next().unwrap_or_default().to_owned())
 }
 
 /// What in the build files of the context calls nvcc, where make or CMake certainly comes to it.
 fn made_with_nvcc(file: &Dockerfile, run: &Run) -> Option<String> {
-    let paths = build_files(run);
-    let text = paths.iter().find_map(|path| {
-        let places = run.state.files.candidates(path);
-        places.iter().find_map(|place| file.context.get(place)?.as_deref())
-    })?;
+    let (path, text) = build_text(file, run)?;
     let program = run.command.program();
     if program == "cmake" {
-        return has_language_cuda(text).then(|| "its CMakeLists.txt has the language CUDA".to_owned());
+        return has_language_cuda(text).then(|| format!("{path} enables the language CUDA"));
     }
     if !matches!(program, "make" | "gmake") {
-        return called_in_script(file, text).map(|line| format!("it calls nvcc in line {line}"));
+        let line = called_in_script(file, text)?;
+        return Some(format!("{path} calls nvcc on line {line}"));
     }
     // A choice may leave it out.
     let chooses = |line: &str| {
@@ -326,23 +270,13 @@ fn made_with_nvcc(file: &Dockerfile, run: &Run) -> Option<String> {
             first.is_some_and(|first| first.rsplit('/').next() == Some("nvcc"))
         })
     };
-    recipes.iter().flatten().any(calls).then(|| "its makefile calls nvcc".to_owned())
+    recipes.iter().flatten().any(calls).then(|| format!("{path} calls nvcc"))
 }
 
 /// The line on which a script calls nvcc, whatever it finds, and without making it.
 fn called_in_script(file: &Dockerfile, text: &str) -> Option<usize> {
-    const OTHERWISE: &[&str] = &[
-        "apt",
-        "conda",
-        "PATH",
-        "which ",
-        "command \
-     -v",
-        "exit",
-        "dpkg",
-        "wget",
-        "curl",
-    ];
+    const OTHERWISE: &[&str] =
+        &["apt", "conda", "PATH", "which ", "command -v", "exit", "dpkg", "wget", "curl"];
     if OTHERWISE.iter().any(|word| text.contains(word)) {
         return None;
     }
@@ -354,30 +288,16 @@ fn called_in_script(file: &Dockerfile, text: &str) -> Option<usize> {
 
 /// Whether CMake looks for a compiler of CUDA whatever happens: `project(a LANGUAGES CXX CUDA)`.
 fn has_language_cuda(text: &str) -> bool {
-    let mut depth = 0_usize;
-    let mut lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    while let Some(line) = lines.next() {
-        let (name, rest) = line.split_once('(').unwrap_or((line, ""));
-        match name.trim().to_ascii_lowercase().as_str() {
-            "if" | "function" | "macro" | "foreach" => depth += 1,
-            "endif" | "endfunction" | "endmacro" | "endforeach" => depth = depth.saturating_sub(1),
-            "return" => return false,
-            "project" | "enable_language" if depth == 0 => {
-                let mut arguments = rest.to_owned();
-                while !arguments.contains(')') {
-                    let Some(next) = lines.next() else { break };
-                    arguments.push(' ');
-                    arguments.push_str(next);
-                }
-                let languages = arguments.split(')').next().unwrap_or_default();
-                if languages.split_whitespace().any(|word| word == "CUDA") {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
+    let all = cmake::commands(text);
+    let mut reached = all.iter().take_while(|one| one.name != "return").filter(|one| one.depth == 0);
+    reached.any(|one| {
+        let languages = match one.name.as_str() {
+            "project" => one.arguments.get(1..).unwrap_or_default(),
+            "enable_language" => &one.arguments[..],
+            _ => return false,
+        };
+        languages.contains(&"CUDA")
+    })
 }
 
 /// Whether a project that a command builds has an extension in CUDA, and whether always.

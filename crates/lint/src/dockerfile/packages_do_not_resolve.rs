@@ -78,12 +78,12 @@ fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
 }
 
 /// The catalog's row of a pinned release.
-pub(super) fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'static Row> {
+pub(crate) fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'static Row> {
     catalog.package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
 }
 
 /// What a release requires of a package on the Python of an installation. No Dockerfile names its processor.
-pub(super) fn required<'r>(row: &'r Row, install: &Install, package: &str) -> Option<&'r str> {
+pub(crate) fn required<'r>(row: &'r Row, install: &Install, package: &str) -> Option<&'r str> {
     row.requirement(package, install.python.series.as_deref(), None)
 }
 

@@ -97,10 +97,7 @@ fn python(stage: &Stage) -> Option<(String, bool)> {
 }
 
 fn fault(stage: &Stage, one: &Instruction) -> Option<Found> {
-    let words: Vec<&str> = match &one.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => one.text.text.split_whitespace().collect(),
-    };
+    let words = one.words();
     let [source, target] = words[..] else { return None };
     let (from, _) = library(source)?;
     let (to, directory) = library(target)?;
@@ -135,13 +132,9 @@ fn fault(stage: &Stage, one: &Instruction) -> Option<Found> {
 /// What another stage installed below a directory of its own (`pip install --prefix=/install`) with another
 /// Python.
 fn prefix(file: &Dockerfile, stage: &Stage, one: &Instruction) -> Option<Found> {
-    let words: Vec<&str> = match &one.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => one.text.text.split_whitespace().collect(),
-    };
+    let words = one.words();
     let [source, target] = words[..] else { return None };
-    let name = one.flag("from")?.to_ascii_lowercase();
-    let made = file.stages.iter().rev().find(|stage| stage.name.as_deref() == Some(name.as_str()))?;
+    let made = file.stage_of(one)?;
     let source = source.trim_end_matches('/');
     let installs = made.runs.iter().filter_map(|run| {
         let words = &run.command.words;
@@ -182,7 +175,8 @@ fn may_have(stage: &Stage, series: &str, copy: &Instruction) -> bool {
         || stage.end.variables.has("PYTHONPATH")
         || others.into_iter().any(|one| {
             let text = one.text.text.as_str();
-            let target = text.split_whitespace().next_back().unwrap_or_default().trim_end_matches('/');
+            let words = one.words();
+            let target = words.last().map_or("", |target| target.trim_end_matches('/'));
             match one.keyword.as_str() {
                 "COPY" | "ADD" if one.flag("from").is_some() => {
                     matches!(

@@ -5,6 +5,7 @@ use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::read::dockerignore::Ignored;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
+use crate::tokens::{begins_as_token, is_literal, login, looks_random, secret_name, shaped};
 
 pub(crate) const RULE: Rule = Rule {
     id: "private-key-in-image",
@@ -38,13 +39,31 @@ pub(crate) const RULE: Rule = Rule {
         ),
         with(
             "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
-            &[(".env", "PORT=8000\nHF_TOKEN=hf_Zq3vTn8Kd1LpXw5RyB0mJc7Gh2Sf\n")],
+            &[(".env", "PORT=8000\nHF_TOKEN=hf_Zq3vTn8Kd1LpXw5RyB0mJc7Gh2SfWt4Nx9\n")],
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY .env /app/\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "NGC_API_KEY=\"nvapi-Zq3vTn8Kd1LpXw5RyB0mJc7Gh2\"\n")],
         ),
     ],
     silent: &[
         with(
             "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
-            &[(".env", "PORT=8000\nHF_TOKEN=\nAPI_KEY=sk-your-key-here-replace-it\n")],
+            &[(
+                ".env",
+                "PORT=8000\nHF_TOKEN=\nAPI_KEY=sk-your-key-here-replace-it\n\
+                 OPENAI_API_KEY=sk-1234567890abcdefghij\n",
+            )],
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY pip.conf /etc/pip.conf\nCOPY .npmrc ./\n",
+            &[
+                ("pip.conf", "[global]\nindex-url = https://user:password@pypi.example.org/simple\n"),
+                (
+                    ".npmrc",
+                    "//npm.example.org/:_authToken=xxxxxxxx\n//b.example.org/:_password=%NPM_PASSWORD2%\n",
+                ),
+            ],
         ),
         dockerfile(
             "FROM python:3.12-slim AS build\nCOPY .netrc /root/.netrc\nRUN pip wheel -w /w ours\nFROM \
@@ -96,31 +115,33 @@ pub(crate) fn may_hold_password(path: &str) -> bool {
     SETTINGS.contains(&path.rsplit('/').next().unwrap_or_default())
 }
 
+const OF_ENV_FILE: &str = "Do not copy it; pass it at run time (`docker run --env-file`, a Kubernetes \
+    Secret). Revoke the credentials in images that were pushed";
+const OF_BUILD: &str = "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`. Revoke the \
+    credentials in images that were pushed";
+
 /// A file of credentials that an instruction copies.
 fn credentials(
     file: &Dockerfile,
     stage: &Stage,
     (index, copy): (usize, &Instruction),
     source: &str,
+    ignored: Option<&Ignored>,
 ) -> Option<Found> {
     let path = join("", source.trim_start_matches('/'));
     let from = copy.flag("from").is_some();
-    let ignored = || {
-        let text = file.context.get(".dockerignore")?.as_deref()?;
-        Ignored::read(text).by(&path).map(|_| ())
-    };
     let is = |name: &&(&str, &str)| path == name.0 || path.ends_with(&format!("/{}", name.0));
+    let of_variables = path.rsplit('/').next() == Some(".env");
     let what = match CREDENTIALS.iter().find(is) {
         Some((_, what)) => *what,
         None if may_hold_password(&path) && !from => {
             let text = file.context.get(&path)?.as_deref()?;
-            let of_variables = path.rsplit('/').next() == Some(".env");
             let line = |line: &str| if of_variables { has_token(line) } else { has_password(line) };
             text.lines().any(line).then_some(if of_variables { "a token" } else { "a password" })?
         }
         None => return None,
     };
-    if path.contains(['*', '?', '$']) || !from && ignored().is_some() {
+    if path.contains(['*', '?', '$']) || !from && ignored.is_some_and(|ignored| ignored.by(&path).is_some()) {
         return None;
     }
     let base = path.rsplit('/').next().unwrap_or_default();
@@ -134,43 +155,38 @@ fn credentials(
         None => String::new(),
     };
     let message = format!("{source} holds {what}; everyone who can pull the image can read it{stays}");
-    let fix = "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`";
+    let fix = if of_variables { OF_ENV_FILE } else { OF_BUILD };
     Some(Found::error(copy.line, message, fix))
 }
 
-/// Whether a line of settings holds a password, and not the name of a variable.
+/// Whether a line of settings of pip or npm holds a password.
 fn has_password(line: &str) -> bool {
     let line = line.trim();
-    if line.starts_with(['#', ';']) {
-        return false;
-    }
-    let literal = |value: &str| !value.is_empty() && !value.contains(['$', '<', '{', '%']);
-    let user = line.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
-    let of_user = user.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);
-    let of_npm = ["_authToken=", "_password="].iter().find_map(|key| Some(line.split_once(key)?.1));
-    of_user.or(of_npm).is_some_and(|value| literal(value.trim().trim_matches('"')))
+    let of_npm = || ["_authToken=", "_password="].iter().find_map(|key| Some(line.split_once(key)?.1));
+    !line.starts_with(['#', ';'])
+        && (login(line).is_some() || of_npm().is_some_and(|value| is_literal(value.trim().trim_matches('"'))))
 }
 
-/// Whether a line of an env file sets a token, and none that somebody still fills in.
+/// Whether a line of an env file holds a token.
 fn has_token(line: &str) -> bool {
-    const STARTS: &[&str] = &["hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "nvapi-"];
-    let Some((name, value)) = line.trim().trim_start_matches("export ").split_once('=') else { return false };
-    let value = value.trim().trim_matches(['"', '\'']);
-    let plain =
-        value.len() >= 20 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-    let digits = value.bytes().any(|byte| byte.is_ascii_digit());
-    !name.starts_with('#') && plain && digits && STARTS.iter().any(|start| value.starts_with(start))
+    let line = line.trim();
+    // Tokens without a fixed length: `NGC_API_KEY=nvapi-…`.
+    let named = || {
+        let (name, value) = line.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        let random = looks_random(value) && !value.contains("1234");
+        (secret_name(name.trim()) && begins_as_token(value) && random).then_some(())
+    };
+    !line.starts_with('#') && (shaped(line).is_some() || named().is_some())
 }
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
+    let ignored = file.context.get(".dockerignore").and_then(Option::as_deref).map(Ignored::read);
     for stage in file.shipped() {
         let copies = stage.instructions.iter().enumerate();
         for (index, copy) in copies.filter(|(_, one)| matches!(one.keyword.as_str(), "COPY" | "ADD")) {
-            let words: Vec<&str> = match &copy.json {
-                Some(words) => words.iter().map(String::as_str).collect(),
-                None => copy.text.text.split_whitespace().collect(),
-            };
+            let words = copy.words();
             let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
             let base = |path: &str| {
                 path.trim_end_matches(['/', '*']).rsplit('/').next().unwrap_or_default().to_owned()
@@ -187,8 +203,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 let message = format!("{source} is copied into the image with every private key in it");
                 found.push(Found::warning(copy.line, message, "Copy only public keys"));
             }
-            let credentials = |source: &&str| credentials(file, stage, (index, copy), source);
-            found.extend(sources.iter().find_map(credentials));
+            let of_source = |source: &&str| credentials(file, stage, (index, copy), source, ignored.as_ref());
+            found.extend(sources.iter().find_map(of_source));
         }
         for instruction in &stage.instructions {
             let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);

@@ -50,6 +50,9 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12\nRUN curl -O https://example.com/x && git clone https://example.com/y\n",
         ),
         dockerfile("FROM ubuntu:24.04\nRUN command -v curl && curl x || true\n"),
+        dockerfile(
+            "FROM ubuntu:24.04\nCOPY [\"tools\", \"/usr/local/bin/\"]\nRUN curl -O https://a.example/x\n",
+        ),
         dockerfile("FROM ubuntu:24.04\nRUN ./bootstrap.sh\nRUN curl -O https://example.com/x\n"),
         dockerfile(
             "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y $PACKAGES\nRUN curl -O \
@@ -250,16 +253,17 @@ fn missing(stage: &Stage, instruction: usize, command: &Command) -> Option<(&'st
     let before = stage.instructions.iter().take(instruction);
     let copied = before.filter(|one| matches!(one.keyword.as_str(), "COPY" | "ADD")).any(|one| {
         let text = one.text.text.as_str();
-        let target = text.split_whitespace().next_back().unwrap_or_default();
+        let words = one.words();
+        let Some((target, sources)) = words.split_last() else { return false };
         // Scripts and settings are no programs of that name.
         let plain = one.flag("from").is_none()
-            && text.split_whitespace().rev().skip(1).all(|source| {
+            && sources.iter().all(|source| {
                 [".sh", ".py", ".txt", ".toml", ".json", ".yaml", ".yml"]
                     .iter()
                     .any(|end| source.ends_with(end))
             });
         text.contains(*program)
-            || !plain && target == "/"
+            || !plain && *target == "/"
             || !plain
                 && ["/usr", "/bin", "/opt"].iter().any(|start| target.starts_with(start))
                 && !text.contains("uv")

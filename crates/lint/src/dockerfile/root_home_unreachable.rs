@@ -33,6 +33,10 @@ pub(crate) const RULE: Rule = Rule {
              --from=b /root/.local /root/.local\nRUN useradd -m app\nUSER app\nCMD [\"python\", \"-c\", \
              \"import torch\"]\n",
         ),
+        dockerfile(
+            "FROM python:3.11-slim AS b\nRUN pip install --user torch==2.4.1\nFROM python:3.11-slim\nCOPY \
+             --from=b [\"/root/.local\", \"/root/.local\"]\nUSER 1000\nCMD [\"python\", \"a.py\"]\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -118,7 +122,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         return vec![Found::error(line, message, fix)];
     }
     let installed = shipped.iter().flat_map(|stage| &stage.instructions).find(|one| {
-        let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+        let target = one.words().last().copied().unwrap_or_default();
         one.keyword == "COPY" && one.flag("from").is_some() && target.trim_end_matches('/') == "/root/.local"
     });
     if let Some(one) = installed {

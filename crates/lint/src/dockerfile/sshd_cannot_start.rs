@@ -92,7 +92,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let included = |marks: &[&str]| {
         instructions.iter().any(|one| {
             let copies = matches!(one.keyword.as_str(), "COPY" | "ADD");
-            let whole = copies && one.text.text.split_whitespace().next_back() == Some("/");
+            let whole = copies && one.words().last() == Some(&"/");
             let makes = copies || matches!(one.keyword.as_str(), "WORKDIR" | "VOLUME");
             whole || makes && marks.iter().any(|mark| one.text.text.contains(mark))
         })

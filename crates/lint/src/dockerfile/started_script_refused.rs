@@ -3,9 +3,10 @@
 use diagnostic::Fix;
 
 use crate::base::Base;
-use crate::read::dockerfile::copied::{Copied, join};
+use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::instructions::Instruction;
-use crate::read::dockerfile::{Dockerfile, From, Run, start};
+use crate::read::dockerfile::modes::{Change, Put, changed_mode, executes, put};
+use crate::read::dockerfile::{Dockerfile, From, start};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -39,6 +40,10 @@ pub(crate) const RULE: Rule = Rule {
              [\"./start.sh\"]\n",
         ),
         dockerfile(
+            "FROM ubuntu:24.04\nWORKDIR /app\nCOPY --chmod=644 . .\nENTRYPOINT \
+             [\"/app/start.sh\"]\n",
+        ),
+        dockerfile(
             "FROM ubuntu:24.04\nCOPY start.sh /tmp/\nRUN install -m 600 /tmp/start.sh \
              /usr/local/bin/start.sh\nCMD \
              [\"/usr/local/bin/start.sh\"]\n",
@@ -56,6 +61,18 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM python:3.11-slim\nWORKDIR /app\nCOPY --chmod=644 . .\nCOPY --chmod=755 bin/ bin/\nRUN \
              chmod -R a-x data\nENTRYPOINT [\"/app/bin/start.sh\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nCOPY start.sh /app/\nRUN chmod +x /app/start.sh\nCOPY --chmod=644 \
+             config.yaml /app/\nENTRYPOINT [\"/app/start.sh\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nCOPY --chmod=644 . /\nENTRYPOINT \
+             [\"/usr/local/bin/python3\", \"/a.py\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.11-slim\nCOPY --chmod=755 docker/start.sh /app/start.sh\nCOPY --chmod=644 . \
+             /app/\nENTRYPOINT [\"/app/start.sh\"]\n",
         ),
         dockerfile(
             "FROM python:3.11-slim\nCOPY --chmod=644 a.sh /app/a.sh\nRUN find /app -name '*.sh' -exec chmod \
@@ -119,22 +136,29 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     if one.keyword == "CMD" && plain().is_none() {
         return None;
     }
-    let end = &file.stages.last()?.end.files;
-    let program = join(&end.workdir, program);
+    let program = join(&file.stages.last()?.end.files.workdir, program);
     let mut workdir = String::new();
     let mut mode: Option<(usize, String)> = None;
+    // Whether something may have put the program there.
+    let mut before = false;
     for stage in file.shipped().into_iter().rev() {
         for (index, instruction) in stage.instructions.iter().enumerate() {
             match instruction.keyword.as_str() {
                 "WORKDIR" => workdir = join(&workdir, instruction.text.text.trim()),
-                "COPY" | "ADD" if puts(instruction, &workdir, &program, end) => {
+                "COPY" | "ADD" => {
+                    let put = put(instruction, &workdir, &program, before);
                     let given = instruction.flag("chmod").unwrap_or_default();
-                    let without = executes(given) == Some(false);
-                    mode = without.then(|| (instruction.line, format!("--chmod={given}")));
+                    let without = put == Put::Surely && executes(given) == Some(false);
+                    if put > Put::No {
+                        mode = without.then(|| (instruction.line, format!("--chmod={given}")));
+                        before = true;
+                    }
                 }
                 "RUN" => {
                     for run in stage.commands_of(index) {
-                        match changed_mode(run, &program) {
+                        let change = changed_mode(run, &program);
+                        before |= !matches!(change, Change::None);
+                        match change {
                             Change::None => {}
                             Change::Unknown => mode = None,
                             Change::To(given) => {
@@ -150,99 +174,11 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     }
     let (line, how) = mode?;
     let message = format!(
-        "{program} gets {how}, which nobody may execute, and nothing changes it later; the container does \
+        "{program} has no execute permission ({how}), and no later instruction adds it; the container does \
          not start (`permission denied`)"
     );
-    Some(Found::error(line, message, "Give it the mode 755"))
-}
-
-/// Whether COPY or ADD may put a file at a path of the image.
-fn puts(instruction: &Instruction, workdir: &str, program: &str, end: &Copied) -> bool {
-    let words: Vec<&str> = match &instruction.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => instruction.text.text.split_whitespace().collect(),
-    };
-    let Some((target, sources)) = words.split_last() else { return false };
-    let place = join(workdir, target);
-    // Variables may name this place too.
-    if target.contains('$') || place == program {
-        return true;
-    }
-    let below = program.strip_prefix(place.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
-    below
-        && sources.iter().any(|source| {
-            let base = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let whole =
-                base.is_empty() || base == "." || base.contains(['*', '?', '$']) || !base.contains('.');
-            whole || join(&place, base) == program || !end.candidates(program).is_empty()
-        })
-}
-
-/// Whether somebody may execute a file of a mode: `644`, `a-x`, `u+x`; `None` where it does not say.
-fn executes(mode: &str) -> Option<bool> {
-    let octal = !mode.is_empty() && mode.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
-    if octal {
-        let digits = mode.as_bytes().iter().rev().take(3);
-        return Some(digits.into_iter().any(|digit| (digit - b'0') & 1 == 1));
-    }
-    match mode {
-        "-x" | "a-x" | "ugo-x" => Some(false),
-        _ => None,
-    }
-}
-
-/// What a command does to the mode of a file.
-enum Change {
-    None,
-    Unknown,
-    To(String),
-}
-
-fn changed_mode(run: &Run, program: &str) -> Change {
-    let command = &run.command;
-    let base = program.rsplit('/').next().unwrap_or_default();
-    let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
-    let given: Vec<&str> =
-        words.iter().filter(|word| !word.starts_with('-') || **word == "-x").copied().collect();
-    let of = |path: &str| join(&run.state.files.workdir, path);
-    let known = command.certain && command.words.iter().all(|word| word.known);
-    match command.program() {
-        "chmod" => {
-            let Some((mode, paths)) = given.split_first() else { return Change::Unknown };
-            let exact = paths.iter().any(|path| of(path) == program);
-            let near = paths.iter().any(|path| {
-                let (folder, last) = path.rsplit_once('/').unwrap_or(("", path));
-                let start = last.split('*').next().unwrap_or_default();
-                let glob = last.contains('*') && join(&of(folder), base) == program;
-                let fits =
-                    || base.starts_with(start) && base.ends_with(last.rsplit('*').next().unwrap_or_default());
-                glob && last.matches('*').count() == 1 && fits()
-            });
-            let above = paths.iter().any(|path| program.starts_with(of(path).trim_end_matches('/')));
-            match (exact || near, above) {
-                (true, _) if known => Change::To((*mode).to_owned()),
-                (false, false) if known => Change::None,
-                _ => Change::Unknown,
-            }
-        }
-        "install" => {
-            let at = words.iter().position(|word| *word == "-m");
-            let mode = at.and_then(|at| words.get(at + 1).copied());
-            let mode = mode.or_else(|| words.iter().find_map(|word| word.strip_prefix("--mode=")));
-            let target = words.last().map(|target| of(target)).unwrap_or_default();
-            let source = given.iter().any(|path| path.rsplit('/').next() == Some(base));
-            let puts = target == program || source && join(&target, base) == program;
-            match mode.filter(|_| known && !words.contains(&"-d")) {
-                Some(mode) if puts => Change::To(mode.to_owned()),
-                _ if puts => Change::Unknown,
-                _ => Change::None,
-            }
-        }
-        // It may be a file with the mode of another one, or a program that changes modes.
-        _ if command.text().contains(base) || command.text().contains("chmod") || !known => Change::Unknown,
-        _ if command.writes.iter().any(|word| word.text.ends_with(base)) => Change::Unknown,
-        _ => Change::None,
-    }
+    let fix = format!("Use `COPY --chmod=755`, or add `RUN chmod 755 {program}` after it");
+    Some(Found::error(line, message, fix))
 }
 
 fn script(file: &Dockerfile, one: &Instruction, program: &str, alpine: bool) -> Option<Found> {

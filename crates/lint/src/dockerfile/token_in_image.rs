@@ -6,7 +6,7 @@ use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::stage::{pairs, settings, unquoted};
 use crate::read::dockerfile::text::Text;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use host::redact::TOKEN_SHAPES;
+use crate::tokens::{login, looks_random, secret_name, shaped};
 
 pub(crate) const RULE: Rule = Rule {
     id: "token-in-image",
@@ -44,9 +44,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = handed_on(file);
     for instruction in &file.instructions {
         let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);
-        let shaped: Vec<Found> = bodies.filter_map(|text| shaped(text).or_else(|| login(text))).collect();
-        if !shaped.is_empty() {
-            found.extend(shaped);
+        let whole: Vec<Found> = bodies.filter_map(|text| token(text).or_else(|| password(text))).collect();
+        if !whole.is_empty() {
+            found.extend(whole);
             continue;
         }
         let values = match instruction.keyword.as_str() {
@@ -103,75 +103,20 @@ fn handed_on(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-fn shaped(text: &Text) -> Option<Found> {
-    TOKEN_SHAPES.iter().flat_map(|shape| shape.whole).find_map(|(start, length)| {
-        text.text.match_indices(start).find_map(|(offset, _)| {
-            let before = text.text[..offset].chars().next_back();
-            let body: String = text.text[offset + start.len()..]
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c))
-                .collect();
-            let fits = body.len() >= *length
-                && !before.is_some_and(|c| c.is_ascii_alphanumeric())
-                && !placeholder(&body);
-            fits.then(|| {
-                let message = format!(
-                    "the file contains a token ({start}…), which also ends up in the image \
-                     history"
-                );
-                Found::error(
-                    text.line_at(offset),
-                    message,
-                    "Revoke the token, and use `RUN --mount=type=secret` or an environment variable at run \
-                     time",
-                )
-            })
-        })
-    })
+fn token(text: &Text) -> Option<Found> {
+    let (offset, start) = shaped(&text.text)?;
+    let message = format!("the file contains a token ({start}…), which also ends up in the image history");
+    let fix = "Revoke the token, and use `RUN --mount=type=secret` or an environment variable at run time";
+    Some(Found::error(text.line_at(offset), message, fix))
 }
 
-/// `scheme://user:password@host`
-fn login(text: &Text) -> Option<Found> {
-    text.text.match_indices("://").find_map(|(place, separator)| {
-        let address = &text.text[place + separator.len()..];
-        let authority = address.split(|c: char| c.is_whitespace() || "/?#\"'".contains(c)).next()?;
-        let (login, host) = authority.rsplit_once('@')?;
-        let (_, password) = login.split_once(':')?;
-        let given = !password.contains(['$', '<', '{', '`']) && !placeholder(password);
-        given.then(|| {
-            let message = format!(
-                "the file contains a URL with a password for {host}, which also ends up in the image history"
-            );
-            Found::error(
-                text.line_at(place),
-                message,
-                "Change the password, and use `RUN --mount=type=secret` or a .netrc mounted as a secret",
-            )
-        })
-    })
-}
-
-/// One letter over and over, or words.
-fn placeholder(text: &str) -> bool {
-    let mut letters: Vec<char> = text.to_ascii_lowercase().chars().collect();
-    letters.sort_unstable();
-    letters.dedup();
-    letters.len() < 8 || !text.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
-}
-
-fn secret_name(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let ends = ["_TOKEN", "_API_KEY", "_PASSWORD", "_SECRET", "_SECRET_KEY", "_SECRET_ACCESS_KEY", "_APIKEY"];
-    ends.iter().any(|end| name.ends_with(end))
-}
-
-/// Long, letters and digits mixed, and no sentence.
-fn looks_random(value: &str) -> bool {
-    let digits = value.chars().filter(char::is_ascii_digit).count();
-    value.len() >= 20
-        && digits >= 4
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || "_-+/=".contains(c))
-        && !value.starts_with('/')
+fn password(text: &Text) -> Option<Found> {
+    let (offset, host) = login(&text.text)?;
+    let message = format!(
+        "the file contains a URL with a password for {host}, which also ends up in the image history"
+    );
+    let fix = "Change the password, and use `RUN --mount=type=secret` or a .netrc mounted as a secret";
+    Some(Found::error(text.line_at(offset), message, fix))
 }
 
 #[cfg(test)]
@@ -179,6 +124,7 @@ mod tests {
     use super::*;
     use crate::file::File;
     use crate::kind::Kind;
+    use host::redact::TOKEN_SHAPES;
 
     #[test]
     fn every_whole_token_is_reported_and_a_shorter_one_is_not() {

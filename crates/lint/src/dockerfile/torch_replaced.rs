@@ -66,7 +66,7 @@ fn broken_of_nvidia(
     image
         .torch
         .as_deref()
-        .filter(|torch| torch.contains('a') && !run.state.packages.contains_key("torch"))?;
+        .filter(|torch| is_prerelease(torch) && !run.state.packages.contains_key("torch"))?;
     let again = |package: &str| {
         let installs = stage.runs.iter().filter_map(|one| one.install.as_ref());
         installs.into_iter().any(|one| one.requirement(package).is_some())
@@ -122,8 +122,10 @@ fn stage(file: &Dockerfile, stage: &Stage) -> Option<Found> {
         other.then(|| {
             let broken = broken_of_nvidia(file, stage, (run, install), wanted);
             let ends = match &broken {
-                Some((what, _)) => format!(
-                    "what the image has compiled against its own torch fails with `undefined symbol`: {what}"
+                Some((what, certain)) => format!(
+                    "{what} {} at import with `undefined symbol`: the image compiled it against its own \
+                     torch",
+                    if *certain { "fails" } else { "may fail" }
                 ),
                 None => "both stay in the image layers".to_owned(),
             };
@@ -178,10 +180,15 @@ fn present(run: &Run) -> Option<(String, String)> {
     // Into another Python than the image's nothing is replaced.
     let own = run.install.as_ref().is_some_and(|install| install.python == run.state.pythons.pip);
     // A build of NVIDIA's own, which the one of PyPI replaces.
-    let of_nvidia = text.contains('a')
+    let of_nvidia = is_prerelease(&text)
         && image.repository == "nvcr.io/nvidia/pytorch"
         && run.install.as_ref().is_some_and(|install| install.requirement("torch").is_some());
-    (own && (of_nvidia || !text.contains('a'))).then(|| (text, "the base image".to_owned()))
+    (own && (of_nvidia || !is_prerelease(&text))).then(|| (text, "the base image".to_owned()))
+}
+
+/// Whether a version is one before a release, as those of NVIDIA's images are: `2.4.0a0+07cecf4`.
+fn is_prerelease(version: &str) -> bool {
+    version.parse().is_ok_and(|version: Version| version.any_prerelease())
 }
 
 /// The version of a package that goes with a torch.
@@ -191,4 +198,15 @@ fn partner(catalog: &'static Catalog, torch: &str, one: &Requirement) -> Option<
 
 fn named(one: &Requirement) -> String {
     format!("{}=={}", one.name, one.pin_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_a_local_version_make_no_prerelease() {
+        assert!(is_prerelease("2.4.0a0+07cecf4168") && is_prerelease("2.1.0a0"));
+        assert!(!is_prerelease("2.5.1+a8d6afb") && !is_prerelease("2.5.1"));
+    }
 }

@@ -108,7 +108,7 @@ fn makes(chain: &[&Stage], stage: &Stage, at: usize, name: &str) -> bool {
                 .any(|word| word == name);
             match one.keyword.as_str() {
                 "RUN" => word || maker && text.contains('$'),
-                "COPY" | "ADD" => text.contains("passwd") || text.split_whitespace().next_back() == Some("/"),
+                "COPY" | "ADD" => text.contains("passwd") || one.words().last() == Some(&"/"),
                 _ => false,
             }
         })

@@ -8,6 +8,7 @@ use crate::read::compose::text;
 use crate::read::manifest::{Document, Manifest};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::schema::is_placeholder;
+use crate::tokens::begins_as_token;
 
 pub(crate) const RULE: Rule = Rule {
     id: "secret-data-invalid",
@@ -79,7 +80,7 @@ fn of_secret(document: &Document) -> Vec<Found> {
 fn asks_for_value(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let asks = ["your", "replace", "enter", "change", "insert", "example", "placeholder", "todo", "base64"];
-    asks.iter().any(|word| lower.contains(word)) || lower.contains('_') && !is_token(value)
+    asks.iter().any(|word| lower.contains(word)) || lower.contains('_') && !begins_as_token(value)
 }
 
 /// Whether another program puts the value in: SOPS, vals, Vault.
@@ -101,7 +102,7 @@ fn of_data(key: &str, value: &str) -> Option<(String, String, bool)> {
         return Some((message, format!("Move {key} to `stringData`, or encode the value"), true));
     };
     let plain = String::from_utf8(bytes).ok()?;
-    if is_token(&plain) && plain.trim_end() != plain && !plain.trim_end().contains('\n') {
+    if begins_as_token(&plain) && plain.trim_end() != plain && !plain.trim_end().contains('\n') {
         // The Hub's own client removes it.
         return None;
     }
@@ -121,12 +122,7 @@ fn of_text(key: &str, value: &str) -> Option<(String, String, bool)> {
     let inner = String::from_utf8(decoded(value)?).ok()?;
     let message =
         format!("the value of {key} in `stringData` is base64 already; the program gets the encoded text");
-    is_token(&inner).then(|| (message, format!("Move {key} to `data`"), false))
-}
-
-/// Whether a text begins as tokens of the Hub, OpenAI, NVIDIA, GitHub and GitLab do.
-fn is_token(text: &str) -> bool {
-    ["hf_", "sk-", "nvapi-", "ghp_", "github_pat_", "glpat-"].iter().any(|start| text.starts_with(start))
+    begins_as_token(&inner).then(|| (message, format!("Move {key} to `data`"), false))
 }
 
 /// The bytes of standard base64 with padding, as Go decodes it: newlines do not count.

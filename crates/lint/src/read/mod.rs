@@ -3,6 +3,8 @@
 pub(crate) mod accelerate;
 pub(crate) mod assigned;
 pub(crate) mod broken;
+pub(crate) mod build_files;
+pub(crate) mod cmake;
 pub(crate) mod compose;
 pub(crate) mod config;
 pub(crate) mod docker_run;

@@ -2,10 +2,13 @@
 
 use crate::file::Over;
 use crate::read::dockerfile::command::Word;
+use crate::read::dockerfile::copied::join;
 use crate::read::launch::{Launch, Launches};
 use crate::read::launcher::Launcher;
+use crate::read::python::Program;
 use crate::recognize::base_name;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+use crate::training::script_option_mismatch::shows_its_options;
 
 pub(crate) const RULE: Rule = Rule {
     id: "launch-options-behind-script",
@@ -14,6 +17,20 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("launch_options_behind_script.md"),
     judge: Judge::Launch(judge),
     fires: &[
+        named_with(
+            "run.sh",
+            "torchrun t.py --nproc_per_node=8 --lr 1\n",
+            &[("t.py", "import torch\nfrom options import parse\nargs = parse()\n")],
+        ),
+        named_with(
+            "scripts/run.sh",
+            "torchrun t.py --nproc_per_node=8 --lr 1\n",
+            &[(
+                "t.py",
+                "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\")\n\
+                 args = p.parse_args()\n",
+            )],
+        ),
         named("run.sh", "torchrun train.py --standalone --nproc_per_node=8 --epochs 2\n"),
         named("run.sh", "torchrun --nnodes=1 train.py --nproc-per-node 8 --lr 1\n"),
         named("run.sh", "deepspeed train.py --hostfile hosts --deepspeed ds.json\n"),
@@ -22,6 +39,15 @@ pub(crate) const RULE: Rule = Rule {
         named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"train.py\", \"--nproc_per_node=8\"]\n"),
     ],
     silent: &[
+        named_with(
+            "run.sh",
+            "torchrun t.py --nproc_per_node=8 --lr 1\n",
+            &[(
+                "t.py",
+                "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\")\n\
+                 args = p.parse_args()\n",
+            )],
+        ),
         named_with(
             "run.sh",
             "accelerate launch --multi_gpu sft.py --num_processes 4\n",
@@ -57,26 +83,40 @@ fn own(launcher: Launcher) -> &'static [&'static str] {
 }
 
 fn judge(launches: &Launches) -> Vec<Found> {
-    launches.launches.iter().filter_map(|launch| fault(launch, &launches.programs)).collect()
+    launches.launches.iter().filter_map(|launch| fault(launch, launches)).collect()
 }
 
-/// Whether the program that is started is known: its parser says what it takes.
-fn is_known(launch: &Launch, programs: &[Over]) -> bool {
-    let mut words = launch.words.iter().filter(|word| word.text.ends_with(".py"));
-    words.next().is_some_and(|word| programs.iter().any(|one| base_name(&one.name) == base_name(&word.text)))
+/// The program that is started, where it is known: its parser says what it takes.
+fn program<'l>(launch: &Launch, launches: &'l Launches) -> Option<&'l Over> {
+    let word = launch.words.iter().find(|word| word.text.ends_with(".py"))?;
+    launches.programs.iter().find(|one| base_name(&one.name) == base_name(&word.text))
 }
 
-fn fault(launch: &Launch, programs: &[Over]) -> Option<Found> {
+/// Whether a script is one that the rules for a program know: those in its directory.
+fn is_next_to(script: &str, program: &str) -> bool {
+    let folder = |name: &str| join("", name).rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let ends = [".sh", ".bash", ".sbatch", ".slurm"];
+    ends.iter().any(|end| script.ends_with(end)) && folder(script) == folder(program)
+}
+
+fn fault(launch: &Launch, launches: &Launches) -> Option<Found> {
     let options = &launch.options;
     // Whatever a file of settings has, or words that only the shell knows, may be the launcher's part.
     if !options.complete || options.has("config_file") || !launch.certain {
         return None;
     }
+    let program = program(launch, launches);
     // Other programs have an option of this name, too.
-    let own = |name: &str| name == "num_processes" && is_known(launch, programs);
+    let own = |name: &str| name == "num_processes" && program.is_some();
     let words = options.behind.iter().take_while(|word| word.text != "--");
     let words = words.filter_map(|word| Some((word, name(launch.launcher, word)?)));
     let (word, name) = words.into_iter().find(|(_, name)| !own(name))?;
+    // The rule for the options of the program reports what its parser does not take.
+    let read = |one: &Over| Some(Program::read(launches.catalog?, &one.text));
+    let program = program.filter(|one| is_next_to(&launches.name, &one.name));
+    if program.and_then(read).is_some_and(|program| shows_its_options(&program)) {
+        return None;
+    }
     let launcher = launch.launcher.name();
     let message =
         format!("{} comes after the script, which gets it; {launcher} starts without --{name}", word.text);

@@ -1,6 +1,6 @@
 //! An engine of vLLM that each of its own processes would start again.
 
-use crate::read::python::{Program, number, string};
+use crate::read::python::{Branch, Call, Program, number, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -73,13 +73,12 @@ fn judge(program: &Program) -> Vec<Found> {
     if !spawns {
         return Vec::new();
     }
-    let lines: Vec<&str> = program.text.lines().collect();
     let calls = program.calls.iter().filter(|call| call.name == "vllm.LLM" && call.function.is_empty());
     let found = calls.take(ENGINES_LIMIT).filter_map(|call| {
         let backend = call.keyword("distributed_executor_backend");
         let other =
             backend.is_some_and(|one| string(program.origin(&one.at, &call.function).text) != Some("mp"));
-        if other || is_guarded(&lines, call.line) {
+        if other || is_guarded(program, call) {
             return None;
         }
         let given = call.keyword("tensor_parallel_size")?;
@@ -96,27 +95,10 @@ fn judge(program: &Program) -> Vec<Found> {
     found.take(1).collect()
 }
 
-/// Whether a line is in a block that only the main program enters.
-fn is_guarded(lines: &[&str], line: usize) -> bool {
-    let indent = |text: &str| text.len() - text.trim_start().len();
-    let mut outer = lines.get(line.saturating_sub(1)).map_or(0, |text| indent(text));
-    let above = lines.iter().take(line.saturating_sub(1)).rev().filter(|text| !text.trim().is_empty());
-    for text in above {
-        if outer == 0 {
-            break;
-        }
-        if indent(text) < outer {
-            outer = indent(text);
-            if text.contains("__name__") {
-                return true;
-            }
-        }
-    }
+/// Whether only the main program comes to a call.
+fn is_guarded(program: &Program, call: &Call) -> bool {
+    let main = |one: &Branch| one.condition.contains("__name__");
     // A program may leave where it is imported.
-    let leaves = |two: &[&str]| {
-        two[0].starts_with("if ")
-            && two[0].contains("__name__")
-            && (two[1].contains("exit") || two[1].contains("raise"))
-    };
-    lines[..line.min(lines.len())].windows(2).any(leaves)
+    program.branches_at(&call.at, &call.function).any(main)
+        || program.branches.iter().any(|one| main(one) && one.leaves && one.at.end <= call.at.start)
 }

@@ -252,8 +252,9 @@ fn local_part(program: &Program, call: &Call) -> Option<Found> {
     }
     let through = if rank.text == local { String::new() } else { format!(" ({})", rank.text) };
     let message = format!(
-        "{last}(…) takes the part of the data by {local}{through}, which counts on each node from 0, among \
-         as many parts as all nodes have ranks: the nodes read the same parts, and nobody reads the others"
+        "{last}(…) selects its shard by {local}{through}, which starts at 0 on every node, but the data is \
+         split into as many shards as the job has ranks: all nodes read the same first shards, and the \
+         others are never read"
     );
     let found = Found::error(rank.line, message, "Use the global rank: `dist.get_rank()`");
     match Nodes::of(program) {

@@ -92,27 +92,29 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(program: &Program) -> Vec<Found> {
-    let backward =
-        program.calls.iter().filter(|call| call.name.ends_with(".backward") || call.name == "backward");
-    let found = |call| {
-        without_gradients(program, call)
-            .or_else(|| cleared(program, call))
-            .or_else(|| cleared_between(program, call))
-    };
-    backward.filter_map(found).collect()
-}
-
-/// `zero_grad` in each turn of a loop whose optimizer steps only in some of them.
-fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
     // Their optimizers know of the accumulation.
     const OWN: &[&str] = &["accelerat", "deepspeed", "accumulate(", "colossalai"];
+    let is_backward = |call: &&Call| call.name.ends_with(".backward") || call.name == "backward";
+    let backwards: Vec<&Call> = program.calls.iter().filter(is_backward).collect();
+    let text = &program.text;
+    let accumulates =
+        text.contains(".zero_grad(") && text.contains('%') && !OWN.iter().any(|word| text.contains(word));
+    let found = |call: &&Call| {
+        let between = || accumulates.then(|| cleared_between(program, call, &backwards))?;
+        without_gradients(program, call).or_else(|| cleared(program, call)).or_else(between)
+    };
+    backwards.iter().filter_map(found).collect()
+}
+
+/// `zero_grad` in each iteration of a loop whose optimizer steps only in some of them.
+fn cleared_between(program: &Program, call: &Call, backwards: &[&Call]) -> Option<Found> {
     // `accumulator.backward(loss)` may keep the gradients elsewhere.
     let handed = call.arguments.first().is_some_and(|one| one.name.is_none());
-    let steps_seldom = program.text.contains(".zero_grad(") && program.text.contains('%');
-    if !steps_seldom || handed && !call.name.starts_with("fabric.") {
+    let body = program.loop_at(&call.at)?;
+    let others = backwards.iter().filter(|other| contains(body, &other.at)).count();
+    if handed && !call.name.starts_with("fabric.") || others != 1 {
         return None;
     }
-    let body = program.loop_at(&call.at)?;
     let here = |other: &&Call| {
         other.function == call.function && program.loop_at(&other.at).is_some_and(|own| own == body)
     };
@@ -122,14 +124,12 @@ fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
         let mut around = program.branches_at(&other.at, &other.function).peekable();
         (!other.conditional || around.peek().is_some()) && !around.any(|one| in_loop(&one))
     };
-    let is_backward = |other: &&Call| other.name == "backward" || other.name.ends_with(".backward");
-    let backwards = program.calls.iter().filter(is_backward).filter(|other| contains(body, &other.at));
     let clear = program
         .calls
         .iter()
         .find(|other| other.name.ends_with(".zero_grad") && here(other) && always(other))?;
     let cleared = clear.name.trim_end_matches(".zero_grad");
-    if backwards.count() != 1 || !always(call) || OWN.iter().any(|word| program.text.contains(word)) {
+    if !always(call) {
         return None;
     }
     // The gradients are those of the optimizer, or of the model that the loop calls.
@@ -146,15 +146,15 @@ fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
         Some((*step, around.find_map(|branch| remainder(program, branch, body))?))
     })?;
     let others = steps.iter().any(|other| contains(body, &other.at) && always(other));
-    // What goes on with the next turn leaves the clearing out.
+    // What goes on with the next iteration leaves the clearing out.
     let skipped = program.branches.iter().filter(in_loop).any(|branch| {
         branch.at.start < clear.at.start
             && program.text.get(branch.at.clone()).is_some_and(|text| text.contains("continue"))
     });
     let set = program.certain_value(count, &call.function, call.at.start);
     let number = |text: &str| text.trim().parse::<u64>().ok();
-    let turns = number(count).or_else(|| number(&set?.text));
-    if others || skipped || turns.is_some_and(|turns| turns < 2) {
+    let iterations = number(count).or_else(|| number(&set?.text));
+    if others || skipped || iterations.is_some_and(|iterations| iterations < 2) {
         return None;
     }
     let bare: String = program.text.get(body.clone())?.split_whitespace().collect();
@@ -162,13 +162,12 @@ fn cleared_between(program: &Program, call: &Call) -> Option<Found> {
     let own = step.name.trim_end_matches(".step");
     let optimizer = step.arguments.first().map_or(own, |one| one.text.as_str());
     let message = format!(
-        "{cleared}.zero_grad() runs in every turn of the loop, and the step of {optimizer} (line {}) only \
-         where `{condition}`: it clears the gradients of the turns before, so that each step uses those of \
-         one batch",
+        "{cleared}.zero_grad() runs in every iteration, but {optimizer} steps only where `{condition}` (line \
+         {}); the accumulated gradients are cleared each time, and every step uses those of one batch",
         step.line
     );
-    let fix = format!("Call `{cleared}.zero_grad()` behind the step, in the same branch");
-    Some(Found::error(clear.line, message, fix).unless_certain(divided && turns.is_some()))
+    let fix = format!("Call `{cleared}.zero_grad()` right after the step, in the same branch");
+    Some(Found::error(clear.line, message, fix).unless_certain(divided && iterations.is_some()))
 }
 
 /// The condition of a branch with a remainder, and what it is the remainder by: `ACCUM` of
@@ -232,16 +231,16 @@ fn cleared(program: &Program, call: &Call) -> Option<Found> {
             && !other.conditional
             && program.loop_at(&other.at) == program.loop_at(&call.at)
     };
-    let behind = program.calls.iter().filter(|other| other.at.start > call.at.end && block(other));
-    let behind: Vec<&Call> = behind.collect();
-    let clear = behind.iter().position(|other| other.name.ends_with(".zero_grad"))?;
-    let optimizer = behind[clear].name.trim_end_matches(".zero_grad");
-    let step = behind.iter().position(|other| {
+    let after = program.calls.iter().filter(|other| other.at.start > call.at.end && block(other));
+    let after: Vec<&Call> = after.collect();
+    let clear = after.iter().position(|other| other.name.ends_with(".zero_grad"))?;
+    let optimizer = after[clear].name.trim_end_matches(".zero_grad");
+    let step = after.iter().position(|other| {
         other.name == format!("{optimizer}.step")
             || other.name.ends_with(".step")
                 && other.arguments.first().is_some_and(|one| one.text == optimizer)
     })?;
-    let again = behind[..step].iter().any(|other| other.name.ends_with("backward"));
+    let again = after[..step].iter().any(|other| other.name.ends_with("backward"));
     // The gradients that are cleared are those of this backward.
     let named = program.calls.iter().any(|made| {
         made.name.contains("optim.")
@@ -256,5 +255,5 @@ fn cleared(program: &Program, call: &Call) -> Option<Found> {
     let fix = format!("Call `{optimizer}.zero_grad()` before backward, or after step");
     let value = names(&call.name).next().unwrap_or_default();
     (clear < step && !again && !named && !call.conditional && !value.is_empty())
-        .then(|| Found::error(behind[clear].line, message, fix))
+        .then(|| Found::error(after[clear].line, message, fix))
 }

@@ -207,7 +207,7 @@ fn inverted(program: &Program) -> Option<Found> {
         Some(Held { model, condition: condition.trim(), line, at, chosen: true })
     });
     let mut all = chosen.chain(held_in_branches(program));
-    all.find_map(|held| of_last_turn(program, &held).or_else(|| where_stepped(program, &held)))
+    all.find_map(|held| of_last_iteration(program, &held).or_else(|| where_stepped(program, &held)))
 }
 
 /// The reduction is held back where a condition holds.
@@ -227,10 +227,9 @@ fn held_in_branches(program: &Program) -> impl Iterator<Item = Held<'_>> {
         let model = text.strip_suffix(".no_sync()").filter(|model| is_name(model))?;
         let around = program.branches.iter().filter(|one| contains(&one.at, body));
         let branch = around.min_by_key(|one| one.at.len()).filter(|one| !one.otherwise)?;
-        let mut ways = program.branches.iter().filter(|one| {
+        let other = program.branches.iter().find(|one| {
             one.otherwise && one.condition == branch.condition && one.at.start >= branch.at.end
-        });
-        let other = ways.next()?;
+        })?;
         backward(program).find(|call| contains(&other.at, &call.at))?;
         let condition = branch.condition.trim();
         Some(Held { model, condition, line: line_before(program, body), at: body.start, chosen: false })
@@ -247,23 +246,22 @@ impl Held<'_> {
     }
 }
 
-/// The last turn of a loop is held back, and the optimizer steps behind the loop.
-fn of_last_turn(program: &Program, held: &Held) -> Option<Found> {
+/// The last iteration of a loop is held back, and the optimizer steps after the loop.
+fn of_last_iteration(program: &Program, held: &Held) -> Option<Found> {
     let place = held.at..held.at;
     let around = program.loops.iter().filter(|one| contains(&one.body, &place));
-    let turns = around.min_by_key(|one| one.body.len())?;
-    let named = program
-        .assignments
-        .iter()
-        .rfind(|one| one.name == held.condition && one.at.start < held.at && contains(&turns.body, &one.at));
+    let enclosing = around.min_by_key(|one| one.body.len())?;
+    let named = program.assignments.iter().rfind(|one| {
+        one.name == held.condition && one.at.start < held.at && contains(&enclosing.body, &one.at)
+    });
     let condition = named.map_or(held.condition, |one| one.text.as_str());
-    if program.loop_at(&place) != Some(&turns.body) || !is_last_turn(turns, condition) {
+    if program.loop_at(&place) != Some(&enclosing.body) || !is_last_iteration(enclosing, condition) {
         return None;
     }
     let functions = program.functions.iter().filter(|one| contains(&one.at, &place));
     let function = functions.min_by_key(|one| one.at.len()).map_or(0..0, |one| one.at.clone());
-    let outer = program.loop_at(&(turns.body.start.checked_sub(1)?..turns.body.end));
-    let after = |call: &&Call| call.at.start > turns.body.end;
+    let outer = program.loop_at(&(enclosing.body.start.checked_sub(1)?..enclosing.body.end));
+    let after = |call: &&Call| call.at.start > enclosing.body.end;
     let step = program.calls.iter().filter(after).find(|call| {
         call.name.ends_with(".step")
             && !call.name.contains("sched")
@@ -272,22 +270,23 @@ fn of_last_turn(program: &Program, held: &Held) -> Option<Found> {
             && !call.conditional
     })?;
     // Another backward may reduce them.
-    let again = backward(program).any(|call| call.at.start > turns.body.end && call.at.end < step.at.start);
-    if again || backward(program).all(|call| !contains(&turns.body, &call.at)) {
+    let again =
+        backward(program).any(|call| call.at.start > enclosing.body.end && call.at.end < step.at.start);
+    if again || backward(program).all(|call| !contains(&enclosing.body, &call.at)) {
         return None;
     }
     let (model, last) = (held.model, held.condition);
     let message = format!(
-        "{model}.no_sync() holds the reduction back in the last micro-step (`{last}`), before the optimizer \
-         steps (line {}), and in no other: what the last one adds is never reduced, and the ranks drift \
-         apart",
+        "{model}.no_sync() skips the gradient all-reduce in the last micro-batch (`{last}`), right before \
+         the optimizer steps (line {}): those gradients are never synchronized, and the weights of the ranks \
+         diverge",
         step.line
     );
     Some(Found::error(held.line, message, held.fix()))
 }
 
-/// Whether a condition holds in the last turn of a loop alone: `i == N - 1` in `for i in range(N)`.
-fn is_last_turn(turns: &Loop, condition: &str) -> bool {
+/// Whether a condition holds in the last iteration of a loop alone: `i == N - 1` in `for i in range(N)`.
+fn is_last_iteration(enclosing: &Loop, condition: &str) -> bool {
     let bare = |text: &str| -> String {
         let text: String = text.split_whitespace().collect();
         match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
@@ -295,7 +294,7 @@ fn is_last_turn(turns: &Loop, condition: &str) -> bool {
             _ => text,
         }
     };
-    let (over, through) = (bare(&turns.over), bare(&turns.through));
+    let (over, through) = (bare(&enclosing.over), bare(&enclosing.through));
     let inner = |name: &str| through.strip_prefix(name)?.strip_suffix(')').map(str::to_owned);
     let (variable, count) = match (inner("range("), inner("enumerate(")) {
         (Some(count), _) if !count.contains(',') => (over.as_str(), count),
@@ -334,8 +333,8 @@ fn where_stepped(program: &Program, held: &Held) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "{}.no_sync() holds the reduction back exactly where the optimizer steps (line {}, `if \
-         {condition}`): its gradients are never reduced together, and the ranks drift apart",
+        "{}.no_sync() skips the gradient all-reduce exactly where the optimizer steps (line {}, `if \
+         {condition}`): those gradients are never synchronized, and the weights of the ranks diverge",
         held.model, step.line
     );
     Some(Found::error(held.line, message, held.fix()))

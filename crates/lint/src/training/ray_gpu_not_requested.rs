@@ -79,8 +79,8 @@ fn fault(program: &Program, name: &str, decorator: &str, at: &Range<usize>) -> O
         }
         let used = program.calls.iter().filter(enclosed).find(|call| uses_cuda(program, None, call))?;
         let message = format!(
-            "{name} uses CUDA, but requests no GPU ({decorator}): before Ray 2.56 it sees none (`No CUDA \
-             GPUs are available`), from 2.56 on all that do so share the first one"
+            "{name} uses CUDA, but requests no GPU ({decorator}): before Ray 2.56 it sees no GPU (`No CUDA \
+             GPUs are available`); from 2.56 on, all such tasks share GPU 0 of the node"
         );
         return Some(Found::warning(used.line, message, "Write `@ray.remote(num_gpus=1)`"));
     }

@@ -46,6 +46,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "t.py",
+            "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\")\n\
+             args = p.parse_args()\n",
+            &[("run.sh", "torchrun t.py --nproc_per_node=8 --lr 1\n")],
+        ),
+        named_with(
+            "t.py",
             "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\", \
              type=float)\nargs = p.parse_args()\n",
             &[("run.sh", "torchrun --standalone t.py --nproc-per-node=8 $EXTRA\n")],
@@ -104,9 +110,8 @@ struct Known {
 }
 
 fn judge(program: &Program) -> Vec<Found> {
-    let parsers = program.calls.iter().filter(|call| call.name == "argparse.ArgumentParser");
-    let [parser] = parsers.collect::<Vec<&Call>>()[..] else { return Vec::new() };
-    let adds: Vec<&Call> = program.calls.iter().filter(|call| call.name.ends_with("add_argument")).collect();
+    let Some(parser) = parser(program) else { return Vec::new() };
+    let adds = adds(program);
     let mut found: Vec<Found> = adds.iter().filter_map(|call| of_type_bool(call)).collect();
     if let Some(options) = options(program, parser, &adds) {
         found.extend(program.scripts.iter().flat_map(|script| {
@@ -124,6 +129,21 @@ fn judge(program: &Program) -> Vec<Found> {
         }));
     }
     found
+}
+
+/// The parser of a program, if it has only one.
+fn parser(program: &Program) -> Option<&Call> {
+    let mut parsers = program.calls.iter().filter(|call| call.name == "argparse.ArgumentParser");
+    parsers.next().filter(|_| parsers.next().is_none())
+}
+
+fn adds(program: &Program) -> Vec<&Call> {
+    program.calls.iter().filter(|call| call.name.ends_with("add_argument")).collect()
+}
+
+/// Whether a program shows all options that it takes, so that this rule judges how scripts start it.
+pub(crate) fn shows_its_options(program: &Program) -> bool {
+    parser(program).is_some_and(|parser| options(program, parser, &adds(program)).is_some())
 }
 
 /// `type=bool`: every text but the empty one is True.
@@ -297,7 +317,8 @@ fn launcher_of(command: &Command, script: usize) -> Option<Launcher> {
     let before: Vec<&str> = command.words[..script].iter().map(|word| word.text.as_str()).collect();
     let has = |name: &str| before.iter().any(|word| word.rsplit('/').next() == Some(name));
     match () {
-        () if has("torchrun") => Some(Launcher::Torchrun),
+        () if has("torchrun") || has("torch.distributed.run") => Some(Launcher::Torchrun),
+        () if has("torch.distributed.launch") => Some(Launcher::DistributedLaunch),
         () if has("deepspeed") => Some(Launcher::Deepspeed),
         () if has("accelerate") && has("launch") => Some(Launcher::Accelerate),
         () => None,

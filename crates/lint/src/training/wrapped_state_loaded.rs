@@ -308,9 +308,11 @@ fn loaded_elsewhere(classes: &Classes, wrapped: &Wrapped) -> Option<Found> {
     })?;
     let inner = prefix.trim_end_matches('.');
     let how = if inner == "module" { "wrapped for data parallelism" } else { "compiled" };
-    let ends = match loaded.loose {
-        Some(_) => "with strict=False: no name matches, and the model keeps its first weights",
-        None => "and gets `Missing key(s) in state_dict`",
+    let ends = match loaded.mismatch {
+        Mismatch::Raises => "and gets `Missing key(s) in state_dict`",
+        Mismatch::Returned | Mismatch::Ignored => {
+            "with strict=False: no name matches, and the model keeps its initial weights"
+        }
     };
     let message = format!(
         "{name} is {how}, so that the names of its saved weights begin with `{prefix}`; {file} (line {}) \
@@ -318,21 +320,29 @@ fn loaded_elsewhere(classes: &Classes, wrapped: &Wrapped) -> Option<Found> {
         loaded.line, loaded.class
     );
     let found = Found::error(save.line, message, format!("Save `{name}.{inner}.state_dict()`"));
-    Some(found.unless_certain(loaded.same_file && loaded.loose == Some(Report::Dropped)))
+    Some(found.unless_certain(loaded.same_file && loaded.mismatch == Mismatch::Ignored))
 }
 
-/// What becomes of the names that `load_state_dict(…, strict=False)` reports.
+/// What becomes of names that `load_state_dict` does not find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Report {
-    Dropped,
-    Used,
+enum Mismatch {
+    Raises,
+    /// With strict=False, and the program uses the result.
+    Returned,
+    /// With strict=False, and nothing uses the result.
+    Ignored,
 }
 
-/// Of a call with strict=False.
-fn loose(program: &Program, load: &Call) -> Option<Report> {
-    load.argument(1, "strict").filter(|one| one.text == "False")?;
-    let alone = program.statements.iter().any(|one| one.at == load.at);
-    Some(if alone { Report::Dropped } else { Report::Used })
+impl Mismatch {
+    fn of(program: &Program, load: &Call) -> Mismatch {
+        let strict = load.argument(1, "strict").is_none_or(|one| one.text != "False");
+        let alone = program.statements.iter().any(|one| one.at == load.at);
+        match (strict, alone) {
+            (true, _) => Mismatch::Raises,
+            (false, true) => Mismatch::Ignored,
+            (false, false) => Mismatch::Returned,
+        }
+    }
 }
 
 /// A call of another program that loads the weights.
@@ -341,7 +351,7 @@ struct Loaded {
     class: String,
     /// Whether it certainly reads the file that is saved.
     same_file: bool,
-    loose: Option<Report>,
+    mismatch: Mismatch,
 }
 
 /// The classes of a program and of those around it, each with what it inherits from; read when first asked
@@ -394,9 +404,9 @@ fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, onl
     let read = Program::read(classes.program.catalog, &other.text);
     read.calls.iter().find_map(|load| {
         let plain = load.name.strip_suffix(".load_state_dict").filter(|name| is_name(name))?;
-        let loose = loose(&read, load);
+        let mismatch = Mismatch::of(&read, load);
         let made = class_of(&read, plain, load)?;
-        if made != class && (loose.is_none() || !classes.relate([&made, class])) {
+        if made != class && (mismatch == Mismatch::Raises || !classes.relate([&made, class])) {
             return None;
         }
         let from = self::read(&read, load)?;
@@ -405,7 +415,7 @@ fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, onl
         let same_file = own.zip(path).is_some_and(|(own, path)| base(own) == base(path));
         // A fixed name that is not among those that the program makes is another file.
         let may_be = own.is_none() && only;
-        (same_file || may_be).then_some(Loaded { line: load.line, class: made, same_file, loose })
+        (same_file || may_be).then_some(Loaded { line: load.line, class: made, same_file, mismatch })
     })
 }
 
@@ -439,19 +449,22 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
             })
             && call.argument(1, "f").is_some_and(|to| program.origin(&to.at, &call.function).text == path)
     })?;
-    let loose = loose(program, load);
-    let ends = match loose {
-        Some(_) => "with strict=False loads nothing, and the model keeps its first weights",
-        None => "raises `Missing key(s) in state_dict`",
+    let mismatch = Mismatch::of(program, load);
+    let ends = match mismatch {
+        Mismatch::Raises => " and raises `Missing key(s) in state_dict`",
+        Mismatch::Returned | Mismatch::Ignored => {
+            " with strict=False: nothing is loaded, no error is raised, and the model keeps its initial \
+             weights"
+        }
     };
     let message = format!(
         "line {} saves the weights of the wrapped model {wrapped}, whose names begin with `{prefix}`; \
-         {plain}.load_state_dict finds no such names in {} and {ends}",
+         {plain}.load_state_dict finds no such names in {}{ends}",
         save.line, made.name
     );
     let inner = prefix.trim_end_matches('.');
     let fix = format!("Save `{wrapped}.{inner}.state_dict()`");
-    Some(Found::error(load.line, message, fix).unless_certain(loose == Some(Report::Dropped)))
+    Some(Found::error(load.line, message, fix).unless_certain(mismatch == Mismatch::Ignored))
 }
 
 /// The `torch.load` whose result, or an entry of it, goes into a model.

@@ -64,6 +64,8 @@ fn explains_environment_variables() {
         let explanation = explain(&row.name);
         assert_eq!(explanation.title, row.name);
         assert!(!explanation.sources.is_empty() && !explanation.summary.is_empty(), "{explanation:?}");
+        let summary = &explanation.summary;
+        assert!(!summary.replace("...", "").contains(".."), "two full stops: {summary}");
     }
 }
 

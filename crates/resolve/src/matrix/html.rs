@@ -10,7 +10,7 @@ use super::{BuildInfo, Cell, LEGEND, Matrix, Row};
 pub fn report(matrix: &Matrix, run: &Run) -> String {
     let title = matrix.title();
     let lead = format!(
-        "<p>Checked against its sources on {}. A build leads to what is in it and how to install it.</p>\n",
+        "<p>Checked against its sources on {}. Select a build to see its contents and install command.</p>\n",
         escape(&matrix.checked)
     );
     let parts = vec![
@@ -26,7 +26,7 @@ fn table(matrix: &Matrix) -> String {
     let others = ["Python", "glibc", "released"].map(str::to_owned);
     let titles = std::iter::once("torch".to_owned()).chain(cudas).chain(others);
     let headers: Vec<TableCell> = titles.map(|title| TableCell::html("", escape(&title))).collect();
-    let caption = "Which torch release has a build for which CUDA, the newest first";
+    let caption = "torch releases and their CUDA builds, newest first";
     let mut table = Table::new("matrix stick", caption, true, &headers);
     for row in &matrix.rows {
         let text = |text: &String| TableCell::html("", escape(text));
@@ -66,8 +66,9 @@ fn legend(matrix: &Matrix) -> String {
 
 /// A row a build, in the order of the table.
 fn builds(matrix: &Matrix) -> String {
-    let headers = ["Build", "CUDA", "Machine code for GPUs", "NCCL", "cuDNN", "Command"].map(TableCell::text);
-    let mut table = Table::new("builds", "What each build has, and how to install it", false, &headers);
+    let headers = ["Build", "CUDA", "Native GPU code", "NCCL", "cuDNN", "Command"].map(TableCell::text);
+    let mut table =
+        Table::new("builds", "Contents of each build and the command that installs it", false, &headers);
     for row in &matrix.rows {
         for (cuda, cell) in matrix.cudas.iter().zip(&row.cells).rev() {
             if let Cell::Build { build, .. } = cell {
@@ -82,7 +83,7 @@ fn build_cells(matrix: &Matrix, build: &BuildInfo, cuda: &str) -> Vec<TableCell>
     let or_unknown = |value: &Option<String>| TableCell::html("", escape(value.as_deref().unwrap_or("?")));
     let codes: Vec<String> = build.architectures.iter().map(|one| sm(one)).collect();
     let gpus = match (codes.is_empty(), matrix.architectures(&build.architectures)) {
-        (true, _) => "not known".to_owned(),
+        (true, _) => "unknown".to_owned(),
         (false, None) => codes.join(" "),
         (false, Some(names)) => format!("{} ({names})", codes.join(" ")),
     };

@@ -48,9 +48,6 @@ pub enum Cell {
     Build {
         /// Whether it is the one that `pip install torch` gives.
         pypi: bool,
-        /// The oldest and the newest GPU that it has machine code for (`50`, `90`); `None` where it is not
-        /// known.
-        gpus: Option<(String, String)>,
         /// Whether newer GPUs are served by PTX.
         ptx: bool,
         /// What is in it.
@@ -147,8 +144,6 @@ impl Matrix {
 impl Cell {
     fn new(release: &Release, build: &Build) -> Cell {
         let pypi = release.pypi_build.as_deref() == Some(&build.build);
-        let gpus =
-            build.architectures.as_ref().and_then(|list| Some((bare(list.first()?), bare(list.last()?))));
         let install = match pypi {
             true => format!("pip install torch=={}", release.version),
             false => format!(
@@ -164,7 +159,7 @@ impl Cell {
             install,
         };
         let ptx = build.ptx.as_ref().is_some_and(|list| !list.is_empty());
-        Cell::Build { pypi, gpus, ptx, build: Box::new(info) }
+        Cell::Build { pypi, ptx, build: Box::new(info) }
     }
 
     /// In signs: `50-90*`.
@@ -172,8 +167,12 @@ impl Cell {
         match self {
             Cell::None => "-".into(),
             Cell::Unknown => "?".into(),
-            Cell::Build { pypi, gpus, ptx, .. } => {
-                let range = gpus.as_ref().map_or("yes".into(), |(from, to)| format!("{from}-{to}"));
+            Cell::Build { pypi, ptx, build } => {
+                // The oldest and the newest GPU that it has machine code for.
+                let range = match (build.architectures.first(), build.architectures.last()) {
+                    (Some(from), Some(to)) => format!("{}-{}", bare(from), bare(to)),
+                    _ => "yes".to_owned(),
+                };
                 format!("{range}{}{}", if *ptx { "+" } else { "" }, if *pypi { "*" } else { "" })
             }
         }

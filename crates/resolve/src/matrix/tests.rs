@@ -37,7 +37,7 @@ fn python_filter_removes_rows_and_columns() {
     assert!(matrix.rows.iter().all(|row| row.torch != "2.1.2"), "2.1 has no wheel for 3.12");
     assert!(matrix.rows.iter().any(|row| row.torch == "2.2.0"));
     assert!(!matrix.cudas.contains(&"11.6".to_owned()), "columns without a build are left out");
-    let unknown = Cell::Build { pypi: false, gpus: None, ptx: false, build: Box::default() };
+    let unknown = Cell::Build { pypi: false, ptx: false, build: Box::default() };
     assert_eq!(unknown.signs(), "yes");
 }
 

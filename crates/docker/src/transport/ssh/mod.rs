@@ -262,8 +262,8 @@ impl Connection {
         })
     }
 
-    /// Ends after ssh has said that the other side does not forward the socket. It closes the local connection
-    /// then, but not always.
+    /// Ends after ssh has said that the other side does not forward the socket. It closes the local
+    /// connection then, but not always.
     async fn forwarding_refused(&self, before: usize) {
         while messages::forwarding_failure(&self.log_from(before)).is_none() {
             tokio::time::sleep(10 * POLL_INTERVAL).await;

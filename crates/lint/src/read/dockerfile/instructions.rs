@@ -60,6 +60,14 @@ pub(crate) struct Heredoc {
 }
 
 impl Instruction {
+    /// Its words in JSON form or, with their quotes, in shell form.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        match &self.json {
+            Some(words) => words.iter().map(String::as_str).collect(),
+            None => self.text.text.split_whitespace().collect(),
+        }
+    }
+
     /// The value of a flag: `builder` of `--from=builder`.
     pub(crate) fn flag(&self, name: &str) -> Option<&str> {
         let value = |flag: &'_ String| {

@@ -7,6 +7,7 @@ pub(crate) mod expand;
 pub(crate) mod install;
 pub(crate) mod instructions;
 mod listed;
+pub(crate) mod modes;
 pub(crate) mod python;
 pub(crate) mod references;
 pub(crate) mod setup;

@@ -156,6 +156,15 @@ impl Dockerfile {
         found
     }
 
+    /// The stage that an instruction copies from, which comes before its own: `--from=build`, `--from=0`.
+    pub(crate) fn stage_of(&self, copy: &Instruction) -> Option<&Stage> {
+        let from = copy.flag("from")?.to_ascii_lowercase();
+        let own = self.stages.partition_point(|stage| stage.line < copy.line).checked_sub(1)?;
+        let earlier = &self.stages[..own];
+        let named = earlier.iter().rev().find(|stage| stage.name.as_deref() == Some(from.as_str()));
+        named.or_else(|| earlier.get(from.parse::<usize>().ok()?))
+    }
+
     /// The image that a stage and those before it begin with; `None` for `scratch`.
     pub(crate) fn base<'f>(&'f self, stage: &'f Stage) -> Option<&'f Expanded> {
         match &self.lineage(stage).last()?.from {
@@ -348,10 +357,7 @@ impl Open {
     }
 
     fn copy(&mut self, instruction: &Instruction) {
-        let mut words: Vec<String> = match &instruction.json {
-            Some(words) => words.clone(),
-            None => instruction.text.text.split_whitespace().map(str::to_owned).collect(),
-        };
+        let mut words: Vec<String> = instruction.words().into_iter().map(str::to_owned).collect();
         let target = words.pop().unwrap_or_default();
         let target = expand(&unquoted(&target), &self.state.variables).text;
         let from = instruction.flag("from").unwrap_or_default();
