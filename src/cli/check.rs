@@ -5,18 +5,17 @@ use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::check_selection::{self, Selection};
 use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
-use super::own_checks::{self, Selected};
+use super::own_checks;
 use super::settings::{self, SettingsFiles};
-use ::config::FailOn;
-use checks::CHECKS;
+use ::config::{FailOn, Ignore};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::report::{Outcome, Summary};
-use diagnostic::rule::select;
 use diagnostic::terminal;
 use docker::live;
 use facts::live::{Live, NotTried};
@@ -119,8 +118,6 @@ Examples:
   envdoc check --expect 'gpus=8,driver>=550'   # also fail if a GPU is missing
   envdoc check --from server.json              # a recorded machine";
 
-const LIST: &str = "`envdoc checks` lists all checks and groups";
-
 /// The longest one step of `--live` may take; generous, because a machine without persistence mode
 /// initialises its GPUs first.
 const LIVE_STEP: Duration = Duration::from_secs(30);
@@ -134,43 +131,21 @@ impl Args {
         files: &SettingsFiles,
     ) -> Result<u8, Error> {
         let settings = files.read()?;
-        let mut own = own_checks::select(&settings, &self.only, &self.ignore)?;
-        let mut chosen = match &own.only {
-            Some(only) => select(CHECKS, only, &own.ignore, "check or group", LIST)?,
-            None => Vec::new(),
-        };
-        self.only_here(&mut own)?;
-        let concerns =
-            |id: &str| settings::is_of(id, &chosen) || own.checks.iter().any(|check| check.is_called(id));
-        let ignored = settings::left_out(&settings, concerns);
-        own.checks.retain(|check| !ignored.iter().any(|id| check.is_called(id)));
-        let of_own = |id: &String| own_checks::is_known(&settings, id);
-        let ignored: Vec<String> = ignored.into_iter().filter(|id| !of_own(id)).collect();
-        chosen = select(&chosen, &[], &ignored, "check or group", LIST)?;
+        // Commands of own checks run on this machine, and know nothing of a recorded one or of another root.
+        let elsewhere = (self.from.is_some() || self.root.is_some()).then_some("leave out --from and --root");
+        let Selection { checks, own, ignored } =
+            check_selection::select(&settings, &self.only, &self.ignore, elsewhere)?;
         let expected = expected(settings.expected(), &self.expect)?;
         let mut facts = self.facts(catalog, expected, interrupts)?;
         if self.live {
             facts.live = self.look_inside(&facts, interrupts)?;
         }
-        let results = judge::judge(&chosen, &facts);
-        let own: Vec<Outcome> = own.checks.into_iter().map(own_checks::outcome).collect();
-        terminal::print(&self.report(&facts, &results, &own)?)?;
+        let results = judge::judge(&checks, &facts);
+        let own: Vec<Outcome> = own.into_iter().map(own_checks::outcome).collect();
+        terminal::print(&self.report(&facts, &results, &own, &ignored)?)?;
         let verdicts = results.iter().map(|result| &result.verdict);
         let summary = Summary::of(verdicts.chain(own.iter().map(|outcome| &outcome.verdict)));
         Ok(settings.fail_on(self.fail_on).exit_code(&summary, settings.strict(self.strict)))
-    }
-
-    /// Commands of own checks run on this machine, and know nothing of a recorded one or of another root.
-    fn only_here(&self, own: &mut Selected) -> Result<(), Error> {
-        if self.from.is_none() && self.root.is_none() {
-            return Ok(());
-        }
-        own.checks.clear();
-        match own.only {
-            Some(_) => Ok(()),
-            None => Err(Error::new(Kind::Usage, "own checks run on this machine only")
-                .hint("leave out --from and --root")),
-        }
     }
 
     fn facts(
@@ -214,13 +189,21 @@ impl Args {
         }
     }
 
-    fn report(&self, facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> Result<String, Error> {
+    fn report(
+        &self,
+        facts: &Facts,
+        results: &[CheckResult],
+        own: &[Outcome],
+        ignored: &[&Ignore],
+    ) -> Result<String, Error> {
         let whole = || report::report(facts, results, own);
         let text = || {
             let root = facts.system.uid == Fact::Known(0);
             diagnostic::render::text::report(&whole(), Layout { root, ..Layout::of_screen(self.verbose) })
         };
-        self.format.write(whole, text, || json::text(&report::json::report(facts, results, own)))
+        self.format.write(whole, text, || {
+            json::text(&report::json::report(facts, results, own, settings::entries(ignored)))
+        })
     }
 }
 

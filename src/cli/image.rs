@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::headings::{CACHE, IMAGE, MIRRORS, STACK};
 use super::stack_args::{StackArgs, today};
 use ::build::lock_file::{LockRequest, next_to};
-use ::build::{NoStack, PlanRequest, SettingsMirrors, UntrustedMirrors};
+use ::build::{NoStack, PlanRequest, SettingsMirror, SettingsMirrors, UntrustedMirror};
 use ::config::{Guarded, Settings};
 use ::image::request::{Copy, ImageRequest, Mirrors, PythonFrom};
 use diagnostic::error::{Error, Kind};
@@ -164,25 +164,26 @@ pub struct ImageArgs {
 impl ImageArgs {
     /// Everything that they ask for.
     pub fn request(&self, settings: &Settings) -> Result<PlanRequest, Error> {
-        let mirror = |set: &Option<Guarded<String>>| set.as_ref().map(|set| set.shown().value.clone());
-        let mut untrusted = [&settings.pip_index, &settings.apt_mirror].into_iter().flatten();
-        let untrusted = untrusted.find_map(|set| set.trusted().err());
+        let mirror = |set: &Guarded<String>| SettingsMirror {
+            url: set.shown().value.clone(),
+            untrusted: set.trusted().err().map(|untrusted| UntrustedMirror {
+                why: untrusted.to_string(),
+                command: untrusted.command(),
+            }),
+        };
         Ok(PlanRequest {
             file: self.request.clone(),
             options: self.options()?,
             mirrors: SettingsMirrors {
-                pip_index: mirror(&settings.pip_index),
-                apt: mirror(&settings.apt_mirror),
-                untrusted: untrusted.map(|untrusted| UntrustedMirrors {
-                    why: untrusted.to_string(),
-                    command: untrusted.command(),
-                }),
+                pip_index: settings.pip_index.as_ref().map(mirror),
+                apt: settings.apt_mirror.as_ref().map(mirror),
             },
             machines: self.stack.machines(),
             lock: LockRequest {
                 path: self.lock.clone().or_else(|| self.request.as_deref().map(next_to)),
                 required: self.lock.is_some(),
                 exact: self.locked,
+                versions_suffice: false,
                 ignored: false,
             },
             pin: self.pin,

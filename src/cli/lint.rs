@@ -9,11 +9,12 @@ use std::path::PathBuf;
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
-use crate::cli::lint_files::{self, Linted};
+use crate::cli::lint_files::{self, Linted, Rules};
 use crate::cli::settings::SettingsFiles;
 use crate::cli::values;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
+use diagnostic::render::json::IgnoredEntry;
 use diagnostic::{terminal, visible};
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
@@ -157,7 +158,7 @@ impl Args {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
-        let (chosen, settings) = lint_files::rules(&self.only, &self.ignore, settings)?;
+        let Rules { chosen, settings, ignored } = lint_files::rules(&self.only, &self.ignore, settings)?;
         let sources = Sources {
             catalog,
             paths: self.paths(),
@@ -175,7 +176,7 @@ impl Args {
         };
         let linted = lint_files::linted(&chosen, &files, findings, &unreadable, skipped);
         if !self.dry_run {
-            terminal::print(&self.report(&linted)?)?;
+            terminal::print(&self.report(&linted, ignored)?)?;
         }
         if unwritten > 0 {
             return Ok(Kind::File.exit_code());
@@ -254,9 +255,9 @@ impl Args {
         Ok(Some(facts))
     }
 
-    fn report(&self, linted: &Linted) -> Result<String, Error> {
+    fn report(&self, linted: &Linted, ignored: Vec<IgnoredEntry>) -> Result<String, Error> {
         let Linted { findings, coverage, names, .. } = linted;
-        let json = || diagnostic::render::json::text(&json::report(findings, names, coverage));
+        let json = || diagnostic::render::json::text(&json::report(findings, names, coverage, ignored));
         let text = || report::text(findings, coverage, Layout::of_screen(false));
         self.format.write(|| report::report(findings, coverage), text, json)
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use ::config::Settings;
 use diagnostic::error::Error;
+use diagnostic::render::json::IgnoredEntry;
 use diagnostic::rule::select;
 use facts::Facts;
 use lint::report::Coverage;
@@ -14,16 +15,22 @@ use lint::{File, Finding, RULES, Rule, Skipped, Unreadable, World};
 use super::settings::{self, SettingsFiles};
 
 /// The rules that the options and the settings leave.
-pub(super) fn rules(
-    only: &[String],
-    ignore: &[String],
-    files: &SettingsFiles,
-) -> Result<(Vec<&'static Rule>, Settings), Error> {
+pub(super) struct Rules {
+    pub(super) chosen: Vec<&'static Rule>,
+    pub(super) settings: Settings,
+    /// What the settings leave out in all files.
+    pub(super) ignored: Vec<IgnoredEntry>,
+}
+
+/// The rules that the options and the settings leave.
+pub(super) fn rules(only: &[String], ignore: &[String], files: &SettingsFiles) -> Result<Rules, Error> {
     let list = "`envdoc lint --rules` lists all rules";
     let chosen = select(RULES, only, ignore, "rule or group", list)?;
     let settings = files.read()?;
-    let chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "rule or group", list)?;
-    Ok((chosen, settings))
+    let ignored = settings::ignored(&settings, &chosen);
+    let chosen = select(&chosen, &[], &settings::ids_of(&ignored), "rule or group", list)?;
+    let ignored = settings::entries(&ignored);
+    Ok(Rules { chosen, settings, ignored })
 }
 
 /// Gives the files a machine, a number of ranks, and what the settings ignore in them.

@@ -4,6 +4,7 @@ mod arguments;
 mod build;
 mod catalog;
 mod check;
+mod check_selection;
 mod checks;
 pub mod cluster;
 mod completions;

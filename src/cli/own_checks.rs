@@ -51,8 +51,7 @@ pub(super) fn is_known(settings: &Settings, name: &str) -> bool {
 
 /// The names of own checks, and the others.
 fn split(names: &[String]) -> (Vec<String>, Vec<String>) {
-    let is_own = |name: &&String| name.split(':').next() == Some(own::GROUP.id);
-    names.iter().cloned().partition(|name| is_own(&name))
+    names.iter().cloned().partition(|name| name == own::GROUP.id || own::name_of(name).is_some())
 }
 
 /// The error about an own check that no file defines.

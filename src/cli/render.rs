@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::headings::OUTPUT;
 use super::image::{self, ImageArgs};
 use super::interrupts::Interrupts;
-use super::settings::SettingsFiles;
+use super::settings::{self, SettingsFiles};
 use ::build::{Planned, lock_file, request_file};
 use ::cluster::waiting::Waiting;
 use ::config::Settings;
@@ -144,7 +144,7 @@ impl Args {
         });
         // Before uv asks the index.
         path.as_deref().map_or(Ok(()), file::writable)?;
-        let waiting = Waiting::new("waiting for uv, which finds the packages and their hashes");
+        let waiting = Waiting::new("resolving packages with uv");
         let lock = lock_file::text(plan);
         drop(waiting);
         let lock = lock?;
@@ -166,18 +166,9 @@ impl Args {
         let images = built.collect::<Result<Vec<_>, _>>()?;
         let registry = match (&self.registry, &settings.registry) {
             (Some(option), _) => Some(option.as_str()),
-            (None, Some(set)) => Some(
-                set.trusted()
-                    .map_err(|untrusted| {
-                        let error = Error::from(untrusted);
-                        Error {
-                            message: format!("registry of the settings cannot be used: {}", error.message),
-                            ..error
-                        }
-                        .hint("or pass --registry")
-                    })?
-                    .as_str(),
-            ),
+            (None, Some(set)) => {
+                Some(settings::usable(set, "registry of the settings", "or pass --registry")?.as_str())
+            }
             (None, None) => None,
         };
         let text = match (self.github, self.gitlab) {

@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use catalog::Catalog;
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -10,13 +11,14 @@ use super::headings::{LOCK, OUTPUT, STACK};
 use super::interrupts::Interrupts;
 use super::stack_args::{StackArgs, today};
 use crate::cli::explain::text as explain;
-use ::build::lock_file::next_to;
-use ::build::{LockRequest, PlanRequest, Requirements};
+use ::build::lock_file::{again, next_to};
+use ::build::{LockRequest, PlanRequest, Planned, Requirements};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::shell;
 use diagnostic::{terminal, visible};
+use facts::Facts;
 use host::file;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::Outcome;
@@ -114,18 +116,29 @@ impl Args {
             return Err(unexpected(catalog, stray));
         }
         let universe = &Universe::new(catalog);
-        let read_here = || self.stack.read_here(catalog, interrupts);
+        let read = OnceCell::new();
+        // With --locked two questions are about this machine; it is read once.
+        let read_here = || match read.get() {
+            Some(facts) => Ok(Facts::clone(facts)),
+            None => {
+                let facts = self.stack.read_here(catalog, interrupts)?;
+                Ok(read.get_or_init(|| facts).clone())
+            }
+        };
         let asked = self.asked();
+        asked.lock.check()?;
         let Requirements { request, warnings, mut notes } = match self.request {
             Some(_) => ::build::requirements(universe, &asked, &read_here)?,
-            None => self.stack.requirements(universe, interrupts)?,
+            None => self.stack.requirements(universe, &read_here)?,
         };
         if let Some(subject) = &self.why {
             return why(universe, &request, subject);
         }
-        if self.locked {
-            // What is not part of the stack counts too: the packages with their hashes.
-            ::build::plan(universe, &asked, &read_here)?;
+        // What is not part of the stack counts too: the packages with their hashes, and other architectures.
+        if self.locked
+            && let Planned::NoStack(none) = ::build::plan(universe, &asked, &read_here)?
+        {
+            return self.no_stack(catalog, &none.report());
         }
         let kept = self.kept()?;
         let mut whole = request.clone();
@@ -145,15 +158,7 @@ impl Args {
             warnings: &warnings,
             notes: &notes,
         };
-        let Outcome::Resolved(resolution) = &outcome else {
-            let undecided = matches!(&outcome, Outcome::Conflict(conflict) if conflict.undecided);
-            match self.format {
-                Format::Text | Format::Json => terminal::print(&self.report(catalog, &report)?)?,
-                // A file that others read gets no sentence.
-                Format::Requirements | Format::Toml => terminal::note(self.text(&report).trim_end()),
-            }
-            return Ok(if undecided { 3 } else { 1 });
-        };
+        let Outcome::Resolved(resolution) = &outcome else { return self.no_stack(catalog, &report) };
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::new(&resolution.stack, &request.requirements))?;
             file::write(path, &text, self.force)?;
@@ -167,6 +172,17 @@ impl Args {
         Ok(0)
     }
 
+    /// Reports that no stack meets the request; the exit code.
+    fn no_stack(&self, catalog: &'static Catalog, report: &Report) -> Result<u8, Error> {
+        match self.format {
+            Format::Text | Format::Json => terminal::print(&self.report(catalog, report)?)?,
+            // A file that others read gets no sentence.
+            Format::Requirements | Format::Toml => terminal::note(self.text(report).trim_end()),
+        }
+        let undecided = matches!(report.outcome, Outcome::Conflict(conflict) if conflict.undecided);
+        Ok(if undecided { 3 } else { 1 })
+    }
+
     /// The request file, the options over it and the lock.
     fn asked(&self) -> PlanRequest {
         PlanRequest {
@@ -177,6 +193,8 @@ impl Args {
                 path: self.lock_path(),
                 required: self.locked,
                 exact: self.locked,
+                // What --lock wrote without a request file has a stack and no packages.
+                versions_suffice: self.request.is_none(),
                 ignored: false,
             },
             today: today(),
@@ -194,8 +212,12 @@ impl Args {
         let name = path.display().to_string();
         let Some(text) = file::read(&path)? else { return Ok(None) };
         let lock = Lock::parse(&text).map_err(|error| {
-            Error::new(Kind::File, format!("{name}: {error}"))
-                .hint("use --force to replace it, or choose another file name")
+            let error = Error::new(Kind::File, format!("{name}: {error}"));
+            match &self.lock {
+                Some(_) => error.hint("use --force to replace it, or choose another file name"),
+                // --force requires --lock.
+                None => error.hint(format!("regenerate it: {}", again(&name))),
+            }
         })?;
         Ok(Some((lock, name)))
     }

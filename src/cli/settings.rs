@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use ::config::{Ignore, Origins, Settings, TrustStore};
+use ::config::{Guarded, Ignore, Origins, Settings, TrustStore};
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
 use diagnostic::error::{Error, Kind};
+use diagnostic::render::json::IgnoredEntry;
 use diagnostic::rule::Rule;
 use diagnostic::suggest::nearest;
 use diagnostic::{terminal, visible};
@@ -83,6 +84,15 @@ impl SettingsFiles {
     }
 }
 
+/// A value that counts only if its file is trusted. `what`: `registry of the settings`; `instead`: the option
+/// that makes it unnecessary.
+pub(super) fn usable<'s, T>(set: &'s Guarded<T>, what: &str, instead: &str) -> Result<&'s T, Error> {
+    set.trusted().map_err(|untrusted| {
+        let error = Error::from(untrusted);
+        Error { message: format!("{what} cannot be used: {}", error.message), ..error }.hint(instead)
+    })
+}
+
 /// The user's directory of configuration files.
 pub(super) fn user_directory() -> Option<PathBuf> {
     let given = variable("XDG_CONFIG_HOME").filter(|directory| directory.is_absolute());
@@ -136,11 +146,11 @@ pub(super) fn shown(file: &Path) -> String {
 }
 
 /// Which of these rules the settings leave out everywhere. Notes them and ended entries on standard error.
-pub(super) fn ignored<'r, R: Rule + 'static>(
-    settings: &Settings,
+pub(super) fn ignored<'s, 'r, R: Rule + 'static>(
+    settings: &'s Settings,
     rules: impl IntoIterator<Item = &'r &'static R> + Clone,
-) -> Vec<String> {
-    left_out(settings, |id| is_of(id, rules.clone()))
+) -> Vec<&'s Ignore> {
+    left_out(settings, |ignore| is_of(&ignore.id, rules.clone()))
 }
 
 /// Whether an id is that of one of these rules, or of its group.
@@ -151,10 +161,10 @@ pub(super) fn is_of<'r, R: Rule + 'static>(
     rules.into_iter().any(|rule| rule.id() == id || rule.group().id == id)
 }
 
-/// [`ignored`] of whatever has such an id.
-pub(super) fn left_out(settings: &Settings, concerns: impl Fn(&str) -> bool) -> Vec<String> {
+/// [`ignored`] of whatever an entry is about.
+pub(super) fn left_out(settings: &Settings, concerns: impl Fn(&Ignore) -> bool) -> Vec<&Ignore> {
     let day = today();
-    let concerns = |ignore: &&Ignore| concerns(&ignore.id);
+    let concerns = |ignore: &&Ignore| concerns(ignore);
     for ignore in settings.ignores.expired(day).filter(&concerns) {
         let until = ignore.until.map(|until| until.to_string()).unwrap_or_default();
         terminal::note(&format!(
@@ -164,13 +174,40 @@ pub(super) fn left_out(settings: &Settings, concerns: impl Fn(&str) -> bool) -> 
         ));
     }
     let left: Vec<&Ignore> = settings.ignores.everywhere(day).filter(&concerns).collect();
-    if !left.is_empty() {
-        let mut files: Vec<String> = left.iter().map(|ignore| shown(&ignore.origin.file)).collect();
-        files.dedup();
-        let ids: Vec<&str> = left.iter().map(|ignore| ignore.id.as_str()).collect();
-        terminal::note(&format!("ignored by {}: {}", files.join(", "), ids.join(", ")));
+    if let Some(statement) = statement(&left) {
+        terminal::note(&statement);
     }
-    left.into_iter().map(|ignore| ignore.id.clone()).collect()
+    left
+}
+
+/// The ids of entries, for [`diagnostic::rule::select`].
+pub(super) fn ids_of(ignored: &[&Ignore]) -> Vec<String> {
+    ignored.iter().map(|ignore| ignore.id.clone()).collect()
+}
+
+/// The entries in documents.
+pub(super) fn entries(ignored: &[&Ignore]) -> Vec<IgnoredEntry> {
+    let entry = |ignore: &&Ignore| IgnoredEntry { id: ignore.id.clone(), file: shown(&ignore.origin.file) };
+    ignored.iter().map(entry).collect()
+}
+
+/// The entries for people: `ignored by envdoc.toml: driver, own:x`; `None` where there are none.
+pub(super) fn statement(ignored: &[&Ignore]) -> Option<String> {
+    statement_of(&entries(ignored))
+}
+
+/// [`statement`] of entries of a document.
+pub(super) fn statement_of(ignored: &[IgnoredEntry]) -> Option<String> {
+    let (ids, files) = ids_and_files(ignored);
+    (!ignored.is_empty()).then(|| format!("ignored by {files}: {ids}"))
+}
+
+/// `driver, own:x` and `envdoc.toml`.
+pub(super) fn ids_and_files(ignored: &[IgnoredEntry]) -> (String, String) {
+    let mut files: Vec<&str> = ignored.iter().map(|one| one.file.as_str()).collect();
+    files.dedup();
+    let ids: Vec<&str> = ignored.iter().map(|one| one.id.as_str()).collect();
+    (ids.join(", "), files.join(", "))
 }
 
 #[cfg(test)]
@@ -187,6 +224,7 @@ mod tests {
             until: None,
             files: Vec::new(),
             origin: origin.clone(),
+            trusted: true,
         };
         assert!(only_known(&entry("driver")).is_ok());
         assert!(only_known(&entry("base-image-missing")).is_ok());

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use super::headings::{IMAGE, MACHINES, STACK};
 use super::interrupts::Interrupts;
-use ::build::{Machines, Requirements};
+use ::build::{Machines, ReadMachine, Requirements};
 use ::image::request::{Compile, ImageRequest};
 use diagnostic::error::Error;
 use facts::{Expected, Facts};
@@ -137,12 +137,10 @@ impl StackArgs {
     pub(super) fn requirements(
         &self,
         universe: &Universe,
-        interrupts: &Interrupts,
+        read_here: ReadMachine<'_>,
     ) -> Result<Requirements, Error> {
         let parsed = parse::requirements(universe, &self.stack_options())?;
-        self.machines().requirements(universe.catalog, parsed, &today(), &|| {
-            self.read_here(universe.catalog, interrupts)
-        })
+        self.machines().requirements(universe.catalog, parsed, &today(), read_here)
     }
 
     /// The machines that the stack must run on.

@@ -9,14 +9,13 @@ use host::file;
 
 use super::settings::{self, SettingsFiles};
 
-/// Let the settings of a project's file run commands and set mirrors.
+/// Trust a project's settings file.
 ///
-/// A settings file comes with its checkout, so envdoc runs none of its own checks, and takes no mirror,
-/// registry or cluster file elsewhere from it, until you have trusted the file. Read it first. Trust holds
-/// for this path and this content: a changed file must be trusted again. It does not cover the scripts that
-/// its commands start.
+/// Such a file comes with the checkout. Until you trust it, envdoc does not run its checks and refuses its
+/// mirrors, its registry and a cluster file outside its directory. Read the file first. Trust applies to this
+/// path and this content: after a change, trust it again. It does not cover scripts that the commands start.
 ///
-/// Kept in envdoc/trust of the user's state directory (~/.local/state). With sudo, the user is root.
+/// Stored in ~/.local/state/envdoc/trust. With sudo, the user is root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -44,9 +43,9 @@ impl Args {
             return terminal::print(&list()).map(|()| 0);
         }
         let file = self.file(files)?;
-        let shown = visible::path(&file);
         let store = settings::trust_store();
         if self.revoke {
+            let shown = visible::path(&file);
             let message = match store.remove(&file)? {
                 true => format!("{shown} is no longer trusted"),
                 false => format!("{shown} was not trusted"),
@@ -55,10 +54,12 @@ impl Args {
             return Ok(0);
         }
         let (content, text) = ::config::load_one(&file)?;
+        // What was read and shown is trusted, even if the link leads elsewhere by now.
+        let file = content.files.first().unwrap_or(&file);
         let today = settings::today().to_string();
         terminal::print(&granted(&content))?;
-        store.add(&file, &text, today)?;
-        terminal::note(&format!("{shown} is trusted"));
+        store.add(file, &text, today)?;
+        terminal::note(&format!("{} is trusted", visible::path(file)));
         Ok(0)
     }
 
@@ -70,7 +71,7 @@ impl Args {
             return Ok(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         }
         files.origins()?.project.ok_or_else(|| {
-            Error::new(Kind::Usage, "no settings file of a project here or above")
+            Error::new(Kind::Usage, "no project settings file here or in a parent directory")
                 .hint("name one: envdoc trust FILE")
         })
     }
@@ -80,7 +81,9 @@ impl Args {
 fn granted(content: &Settings) -> String {
     let mut text = String::new();
     for check in &content.checks {
-        text.push_str(&format!("{}  runs `{}`\n", check.id(), check.shown_command()));
+        // Whole and as it is: what is left out of it could be what does the harm.
+        let (command, directory) = (check.whole_command(), visible::path(check.directory()));
+        text.push_str(&format!("{}  runs `{command}` in {directory}\n", check.id()));
     }
     let mut value = |key: &str, set: Option<String>| {
         if let Some(set) = set {
@@ -105,11 +108,11 @@ fn list() -> String {
     for entry in &all {
         let state = match entry.is_current() {
             Some(true) => "",
-            Some(false) => ", changed since: not trusted",
-            None => ", cannot be read",
+            Some(false) => "; changed since, no longer trusted",
+            None => "; cannot be read",
         };
         let file = visible::path(Path::new(&entry.file));
-        text.push_str(&format!("{file}  (since {}{state})\n", visible::line(&entry.since)));
+        text.push_str(&format!("{file}  (trusted {}{state})\n", visible::line(&entry.since)));
     }
     if all.is_empty() { "No file is trusted.\n".to_owned() } else { text }
 }

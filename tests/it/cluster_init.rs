@@ -124,11 +124,14 @@ fn the_image_request_exists_or_is_written() {
 fn a_name_that_up_would_refuse_is_refused() {
     let machine = Machine::new("0");
     fs::create_dir(machine.path("My Team")).unwrap();
+    let (ssh, asked) = (machine.folder.path().join("tools/ssh"), machine.folder.path().join("asked"));
+    fs::write(ssh, format!("#!/bin/sh\ntouch '{}'\nexit 255\n", asked.display())).unwrap();
     let output =
         machine.run(&[TWO, &["--gpus", "8", "--image", "a:1", "-o", "My Team/cluster.yaml"]].concat());
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("name"), "{}", text(&output.stderr));
     assert!(!machine.path("My Team/cluster.yaml").exists());
+    assert!(!asked.exists(), "before machines are asked");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_lock_is_printed_like_the_other_files_of_render() {
     let lock: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(lock["packages"].as_array().unwrap().len() > 1, "{lock}");
     assert!(!project.path("envdoc.lock").exists(), "only --output writes a file");
-    assert!(!text(&output.stderr).contains("waiting"), "it took no second");
+    assert!(!text(&output.stderr).contains("resolving"), "it took no second");
     for to in ["envdoc.lock", "."] {
         let written = project.run(&[LOCK, &["--output", to]].concat());
         assert_eq!(written.status.code(), Some(0), "{to}: {}", text(&written.stderr));
@@ -106,7 +106,7 @@ fn without_uv_there_is_no_lock() {
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(
-            stderr.contains("requires uv, which is not installed") && stderr.contains("pip install uv"),
+            stderr.contains("requires uv, which is not installed") && stderr.contains("pipx install uv"),
             "{stderr}"
         );
         assert!(output.stdout.is_empty() && !project.path("envdoc.lock").exists());
@@ -117,16 +117,17 @@ fn without_uv_there_is_no_lock() {
 fn a_slow_uv_is_waited_for_visibly() {
     let project = Project::new(Some("1.5"));
     let output = project.run(LOCK);
-    let line = "waiting for uv, which finds the packages and their hashes ...\n";
+    let line = "resolving packages with uv ...\n";
     assert_eq!(text(&output.stderr).matches(line).count(), 1, "{}", text(&output.stderr));
-    assert!(!text(&output.stdout).contains("waiting"));
+    assert!(!text(&output.stdout).contains("resolving"));
     let quiet = project.run(&[LOCK, &["--quiet"]].concat());
-    assert!(!text(&quiet.stderr).contains("waiting"));
+    assert!(!text(&quiet.stderr).contains("resolving"));
     let mut command = project.command(LOCK);
     command.env("TERM", "xterm-256color");
     let shown = crate::hostile::on_terminal(command, None);
     let shown = String::from_utf8_lossy(&shown).into_owned();
-    assert!(shown.contains("waiting for uv") && !shown.contains("hashes ..."), "a spinner: {shown:?}");
+    let spinner = shown.contains("resolving packages") && !shown.contains("with uv ...");
+    assert!(spinner, "a spinner: {shown:?}");
 }
 
 #[test]
@@ -161,4 +162,42 @@ fn resolve_reads_request_files_and_compares_locks() {
     assert_eq!(resolve(&["--locked"]).0, 1, "no stack is both");
     assert_eq!(project.run(&["resolve", "--locked"]).status.code(), Some(2));
     assert_eq!(project.run(&["resolve", "--request", "no.yaml"]).status.code(), Some(2));
+    // --force is for --lock.
+    project.write("envdoc.lock", "{}");
+    let (code, _, stderr) = resolve(&[]);
+    assert!(code == 2 && stderr.contains("regenerate it: `envdoc render lock"), "{stderr}");
+    assert!(!stderr.contains("--force"), "{stderr}");
+}
+
+#[test]
+fn locked_means_every_architecture_and_every_package() {
+    let project = Project::new(Some("0"));
+    let request = "torch: 2.6.0\ncuda: 12.4\npackages: [xformers]\n";
+    project.write("request.yaml", request);
+    assert!(project.run(&[LOCK, &["--output", "envdoc.lock"]].concat()).status.success());
+    let locked = || project.run(&["resolve", "--request", "request.yaml", "--locked"]);
+    assert_eq!(locked().status.code(), Some(0), "{}", text(&locked().stderr));
+    // No xformers for aarch64.
+    let both = format!("{request}architectures: [x86_64, aarch64]\n");
+    project.write("request.yaml", &both);
+    assert_eq!(locked().status.code(), Some(1), "{}", text(&locked().stderr));
+    assert!(text(&locked().stdout).contains("aarch64"), "{}", text(&locked().stdout));
+    project.write("request.yaml", &both.replace("[xformers]", "[xformers, einops]"));
+    assert_eq!(locked().status.code(), Some(2), "{}", text(&locked().stdout));
+    assert!(text(&locked().stderr).contains("einops"), "{}", text(&locked().stderr));
+}
+
+/// It has versions and no packages, which only a request file asks for.
+#[test]
+fn a_lock_that_resolve_wrote_can_be_required_exactly() {
+    let project = Project::new(None);
+    let resolve = |arguments: &[&str]| {
+        let output = project.run(&[&["resolve", "--lock", "x.lock"], arguments].concat());
+        (output.status.code().unwrap(), text(&output.stderr))
+    };
+    assert_eq!(resolve(&["--torch", "2.6.0"]).0, 0);
+    assert_eq!(resolve(&["--locked"]), (0, String::new()));
+    assert_eq!(resolve(&["--torch", "2.7.1", "--locked"]).0, 1, "no stack is both");
+    let (code, stderr) = resolve(&["--request", "request.yaml", "--locked"]);
+    assert!(code == 2 && stderr.contains("it pins top-level versions alone"), "{code}: {stderr}");
 }

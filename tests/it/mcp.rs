@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the program")]
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,9 +43,13 @@ impl Server {
     }
 
     fn with(variables: &[(&str, &str)]) -> Server {
+        Server::spawn(&["mcp", "--no-config"], Path::new(env!("CARGO_MANIFEST_DIR")), variables)
+    }
+
+    fn spawn(arguments: &[&str], directory: &Path, variables: &[(&str, &str)]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_envdoc"))
-            .args(["mcp", "--no-config"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(arguments)
+            .current_dir(directory)
             .env("ENVDOC_CATALOG_DIR", "")
             .env_remove("DOCKER_HOST")
             .envs(variables.iter().copied())
@@ -69,10 +74,14 @@ impl Server {
     }
 
     fn initialized() -> Server {
-        let mut server = Server::start();
+        Server::start().begun()
+    }
+
+    fn begun(mut self) -> Server {
+        let server = &mut self;
         server.send(&initialize());
         assert_eq!(server.receive()["result"]["serverInfo"]["name"], "envdoc");
-        server
+        self
     }
 
     /// The exit code, what else was on standard output, and standard error.
@@ -185,8 +194,74 @@ fn no_tool_reads_the_connection() {
             assert_eq!(answer["result"]["isError"], true, "{tool} {path}: {answer}");
         }
     }
+    // Nor under the numbers that it has now. A server that reads it waits for ever.
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
+    let pid = rustix::process::Pid::from_child(&server.child);
+    let watch = std::thread::spawn(move || {
+        if waiting.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    });
+    for number in 3..=9 {
+        for path in [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")] {
+            for tool in ["lint", "diagnose"] {
+                server.send(&call(number, tool, &json!({"paths": [path]})));
+                let answer = server.receive();
+                assert_eq!(answer["id"], number, "{tool} {path}: {answer}");
+            }
+        }
+    }
     let (code, rest, _) = server.end();
+    drop(done);
+    watch.join().unwrap();
     assert_eq!((code, rest.as_str()), (Some(0), ""));
+}
+
+/// An agent must not take a check that did not run for one that passed.
+#[test]
+fn ignored_and_own_checks_are_in_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("project");
+    std::fs::create_dir(&project).unwrap();
+    let settings = "ignore = ['driver-library-mismatch', 'base-image-missing']\n\
+        [[check]]\nname = 'z'\ncommand = 'touch ran'\n";
+    std::fs::write(project.join("envdoc.toml"), settings).unwrap();
+    std::fs::write(project.join("Dockerfile"), "FROM python:3.12\n").unwrap();
+    let home = folder.path().to_str().unwrap();
+    let variables =
+        [("HOME", home), ("XDG_CONFIG_HOME", ""), ("XDG_STATE_HOME", ""), ("ENVDOC_NO_CONFIG", "")];
+    for trusted in [false, true] {
+        if trusted {
+            let trust = Command::new(env!("CARGO_BIN_EXE_envdoc"))
+                .arg("trust")
+                .current_dir(&project)
+                .envs(variables)
+                .env("ENVDOC_CATALOG_DIR", "")
+                .output()
+                .unwrap();
+            assert!(trust.status.success(), "{}", String::from_utf8_lossy(&trust.stderr));
+        }
+        let mut server = Server::spawn(&["mcp"], &project, &variables).begun();
+        server.send(&call(1, "check", &json!({"only": ["driver", "own"]})));
+        let answer = server.receive()["result"].clone();
+        let document = &answer["structuredContent"];
+        let ignored = |id: &str| json!([{"id": id, "file": "envdoc.toml"}]);
+        assert_eq!(document["ignored"], ignored("driver-library-mismatch"), "{answer}");
+        let results = document["results"].as_array().unwrap();
+        let own = results.iter().find(|one| one["check"] == "own:z").unwrap();
+        assert_eq!(own["status"], "unknown");
+        assert!(own["message"].as_str().unwrap().ends_with("run `envdoc check --only own:z`"), "{own}");
+        assert!(results.iter().all(|one| one["check"] != "driver-library-mismatch"));
+        let text = answer["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("ignored by envdoc.toml: driver-library-mismatch"), "{text}");
+        assert!(text.contains("own:z"), "{text}");
+        server.send(&call(2, "lint", &json!({"paths": ["Dockerfile"]})));
+        let answer = server.receive()["result"].clone();
+        assert_eq!(answer["structuredContent"]["ignored"], ignored("base-image-missing"), "{answer}");
+        assert!(answer["content"][0]["text"].as_str().unwrap().contains("ignored by envdoc.toml: base-"));
+        assert_eq!(server.end().0, Some(0));
+    }
+    assert!(!project.join("ran").exists());
 }
 
 /// `DOCKER_HOST` is no argument of a call.

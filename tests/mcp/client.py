@@ -102,7 +102,7 @@ async def parts(session):
         arguments = {"from": SERVER, "max_bytes": 8192} | ({"cursor": cursor} if cursor else {})
         part, text = await session.call("check", **arguments)
         first = part["cut"]["lists"][0]
-        assert text.startswith("This is a part of the answer: /results"), text
+        assert text.startswith("Partial answer: /results"), text
         assert (first["list"], first["first"], first["total"]) == ("/results", len(results), len(whole["results"]))
         results += part["results"]
         count += 1
@@ -110,8 +110,8 @@ async def parts(session):
         if cursor is None:
             break
     assert results == whole["results"] and count > 2
-    await session.fails("check", "is not a cursor", cursor="last")
-    await session.fails("check", "no longer kept", cursor="999.1")
+    await session.fails("check", "invalid cursor", cursor="last")
+    await session.fails("check", "has expired", cursor="999.1")
     await session.fails("check", "it must be 8192 to 1048576", max_bytes=1)
 
 
@@ -144,7 +144,7 @@ async def others(session):
     assert document["causes"][0]["id"] == "mem-kernel-oom-kill", document["causes"][0]
     document, _ = await session.call("diagnose", paths=[LOG], **{"from": SERVER})
     assert document["causes"]
-    await session.fails("diagnose", "exclude each other", paths=[LOG], here=True, **{"from": SERVER})
+    await session.fails("diagnose", "cannot be used together", paths=[LOG], here=True, **{"from": SERVER})
     await session.fails("diagnose", "missing field `paths`")
     await session.fails("diagnose", "no such file", paths=["/no/such.log"])
 

@@ -34,6 +34,8 @@ pub struct LockRequest {
     pub required: bool,
     /// Whether any difference from it is an error.
     pub exact: bool,
+    /// Whether a lock of versions alone is exact: `envdoc resolve --lock` writes no packages.
+    pub versions_suffice: bool,
     /// Whether it is not read, because it is about to be made.
     pub ignored: bool,
 }
@@ -63,20 +65,22 @@ pub struct NewLock {
 pub struct NoHashes;
 
 impl LockRequest {
-    pub(crate) fn read(&self) -> Result<Option<LockFile>, Error> {
-        if self.ignored {
-            return Ok(None);
+    /// # Errors
+    /// `--locked` without a lock to compare with.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.exact && self.path.is_none() && !self.ignored {
+            true => Err(Error::new(Kind::Usage, "--locked requires --lock or --request")),
+            false => Ok(()),
         }
-        let Some(path) = &self.path else {
-            return match self.exact {
-                true => Err(Error::new(Kind::Usage, "--locked requires --lock or --request")),
-                false => Ok(None),
-            };
-        };
+    }
+
+    pub(crate) fn read(&self) -> Result<Option<LockFile>, Error> {
+        self.check()?;
+        let Some(path) = self.path.as_ref().filter(|_| !self.ignored) else { return Ok(None) };
         let name = path.display().to_string();
         let Some(text) = file::read(path)? else {
             return match self.exact || self.required {
-                true => Err(file::missing(path).hint(format!("make it: {}", again(&name)))),
+                true => Err(file::missing(path).hint(format!("create it: {}", again(&name)))),
                 false => Ok(None),
             };
         };
@@ -86,19 +90,19 @@ impl LockRequest {
 
     /// An error where a plan differs from a lock that must be met exactly.
     pub(crate) fn accept(&self, kept: &LockFile, drift: &[String]) -> Result<(), Error> {
-        let partial = kept.lock.packages.is_none();
+        let partial = kept.lock.packages.is_none() && !self.versions_suffice;
         if !self.exact || (drift.is_empty() && !partial) {
             return Ok(());
         }
         let top_level = "it pins top-level versions alone, not the whole Python set";
         let all: Vec<&str> = drift.iter().map(String::as_str).chain(partial.then_some(top_level)).collect();
         Err(Error::new(Kind::File, format!("{}: {}", kept.name, all.join("; ")))
-            .hint(format!("make it again, and review the change: {}", again(&kept.name))))
+            .hint(format!("regenerate it and review the change: {}", again(&kept.name))))
     }
 }
 
 /// The command that makes a lock.
-pub(crate) fn again(name: &str) -> String {
+pub fn again(name: &str) -> String {
     format!("`envdoc render lock --output {}` with the same request and options", shell::word(name))
 }
 
@@ -140,7 +144,7 @@ fn compile(plan: &Plan) -> Result<Vec<LockedPackage>, Error> {
             Kind::Usage,
             "`render lock` requires uv, which is not installed: it finds the packages and their hashes",
         )
-        .hint("install uv (`pip install uv`), then run the command again")),
+        .hint("install uv (`pipx install uv`, or uv's installer), then run the command again")),
         Reading::Ran { stderr, .. } => {
             Err(Error::new(Kind::Network, format!("uv pip compile failed: {}", stderr.trim())))
         }

@@ -43,16 +43,22 @@ pub struct PlanRequest {
 #[derive(Debug, Clone, Default)]
 pub struct SettingsMirrors {
     /// The package index.
-    pub pip_index: Option<String>,
+    pub pip_index: Option<SettingsMirror>,
     /// The mirror of the distribution's archive.
-    pub apt: Option<String>,
-    /// Why none of them may be used.
-    pub untrusted: Option<UntrustedMirrors>,
+    pub apt: Option<SettingsMirror>,
 }
 
-/// Why mirrors may not be used: what they serve would run in the build, and in the image.
+/// A mirror that a settings file names.
 #[derive(Debug, Clone)]
-pub struct UntrustedMirrors {
+pub struct SettingsMirror {
+    pub url: String,
+    /// Why it may not be used.
+    pub untrusted: Option<UntrustedMirror>,
+}
+
+/// Why a mirror may not be used: what it serves would run in the build, and in the image.
+#[derive(Debug, Clone)]
+pub struct UntrustedMirror {
     /// `/work/envdoc.toml is not trusted`.
     pub why: String,
     /// What trusts the file, once somebody has read it.
@@ -174,14 +180,14 @@ impl PlanRequest {
                 return Ok(Planned::NoStack(Box::new(none)));
             }
         };
-        if let Some(none) = on_other_architectures(universe, &image, &required, &resolution)? {
-            return Ok(Planned::NoStack(Box::new(none)));
-        }
         self.pin_base(&mut image, &resolution)?;
         image.lock = lock.as_ref().map(|lock| lock.lock.clone());
         let mut plan = plan::plan(universe.catalog, &image, &resolution)?;
         plan.warnings.append(&mut warnings);
         notes.extend(self.ignored_lock(lock.as_ref(), &plan)?);
+        if let Some(none) = on_other_architectures(universe, &image, &required, &resolution)? {
+            return Ok(Planned::NoStack(Box::new(none)));
+        }
         Ok(Planned::Plan(Box::new(plan), notes))
     }
 
@@ -210,7 +216,7 @@ impl PlanRequest {
         let mut notes: Vec<String> =
             plan.lock_drift.iter().map(|one| format!("{}: {one}", lock.name)).collect();
         if !notes.is_empty() {
-            notes.push(format!("{} is ignored; make it again: {}", lock.name, again(&lock.name)));
+            notes.push(format!("{} is ignored; regenerate it: {}", lock.name, again(&lock.name)));
         }
         Ok(notes)
     }
@@ -262,9 +268,9 @@ fn fill_in(image: &mut ImageRequest, settings: &SettingsMirrors) -> Result<Vec<S
     if image.mirrors.preset.is_some() {
         return Ok(taken);
     }
-    let mut take = |name: &str, mirror: &mut Option<String>, set: &Option<String>| {
-        let (None, Some(url)) = (&mirror, set) else { return Ok(()) };
-        if let Some(UntrustedMirrors { why, command }) = &settings.untrusted {
+    let mut take = |name: &str, mirror: &mut Option<String>, set: &Option<SettingsMirror>| {
+        let (None, Some(SettingsMirror { url, untrusted })) = (&mirror, set) else { return Ok(()) };
+        if let Some(UntrustedMirror { why, command }) = untrusted {
             let message = format!("{name} {url} of the settings cannot be used: {why}");
             let hint = format!("read the file, then run `{command}`; or pass --{name}, or --no-config");
             return Err(Error::new(Kind::Usage, message).hint(hint));

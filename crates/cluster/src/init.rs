@@ -137,13 +137,17 @@ struct NodeValues {
     remarks: Vec<String>,
 }
 
-/// Refuses what was asked for where cluster.yaml could not have it.
-pub fn check(asked: &Asked) -> Result<(), Error> {
+/// Refuses what was asked for where cluster.yaml could not have it. `directory`: the name of the file's
+/// directory, which is the cluster's where none is given.
+pub fn check(asked: &Asked, directory: Option<&str>) -> Result<(), Error> {
     let fits = |option: &str, rule: &Rule, value: &Option<String>| match value {
         Some(value) => At(option.to_owned()).fits(rule, value).map(drop),
         None => Ok(()),
     };
     fits("--name", &value::CLUSTER, &asked.name)?;
+    if let (None, Some(name)) = (&asked.name, directory) {
+        At("--name (not given, taken from the directory)".to_owned()).fits(&value::CLUSTER, name)?;
+    }
     fits("--image", &value::IMAGE, &asked.image)?;
     fits("--user", &value::SSH_USER, &asked.user)
 }
@@ -153,7 +157,7 @@ pub fn check(asked: &Asked) -> Result<(), Error> {
 /// # Errors
 /// How many GPUs a machine has is unknown: then nobody knows how many processes a job has there.
 pub fn text(asked: &Asked) -> Result<String, Error> {
-    check(asked)?;
+    check(asked, None)?;
     let (mut nodes, mut unknown) = (Vec::new(), Vec::new());
     for found in &asked.nodes {
         let Some(gpus) = found.gpus.or(asked.gpus) else {

@@ -21,6 +21,8 @@ pub struct Ignore {
     pub files: Vec<GlobMatcher>,
     /// Where it is written.
     pub origin: Origin,
+    /// Whether its file is trusted, or needs no trust.
+    pub trusted: bool,
 }
 
 impl Ignore {

@@ -26,11 +26,14 @@ pub fn load(origins: &Origins, store: &TrustStore) -> Result<Settings, diagnosti
     let mut settings = Settings::default();
     for (path, judge) in levels {
         let Some(path) = path else { continue };
-        // The text that is judged is the text that is read: the file is opened once.
-        let text = text(path)?;
-        let judged = judge(store, path, &text);
+        // What is judged is what is used. The text is read once; commands run in the directory of the file
+        // that a link leads to, and relative paths begin there: that file is trusted, not the link.
+        let in_table = is_pyproject(path);
+        let path = real(path)?;
+        let text = text(&path)?;
+        let judged = judge(store, &path, &text);
         let untrusted = judged.err().map(|why| Untrusted { file: path.clone(), why });
-        settings = settings.or(parse(path, &text, untrusted)?);
+        settings = settings.or(parse_as(&path, &text, untrusted, in_table)?);
     }
     Ok(settings)
 }
@@ -38,23 +41,36 @@ pub fn load(origins: &Origins, store: &TrustStore) -> Result<Settings, diagnosti
 /// One file with everything in it, as if it were trusted: to show a person what trusting it means. With its
 /// text, which is what is trusted then.
 pub fn load_one(path: &Path) -> Result<(Settings, String), diagnostic::error::Error> {
-    let text = text(path)?;
-    Ok((parse(path, &text, None)?, text))
+    let in_table = is_pyproject(path);
+    let path = real(path)?;
+    let text = text(&path)?;
+    Ok((parse_as(&path, &text, None, in_table)?, text))
+}
+
+/// The path with links followed.
+fn real(path: &Path) -> Result<PathBuf, diagnostic::error::Error> {
+    file::canonical(path).map_err(|error| file::unreadable(path, &error))
 }
 
 fn text(path: &Path) -> Result<String, diagnostic::error::Error> {
     file::text_up_to(path, LIMIT_BYTES).map_err(|error| file::unreadable(path, &error))
 }
 
-/// Reads the text of one file. `untrusted`: why the values that require trust do not count.
-pub(crate) fn parse(path: &Path, text: &str, untrusted: Option<Untrusted>) -> Result<Settings, ConfigError> {
+/// Reads the text of one file. `untrusted`: why the values that require trust do not count. `in_table`:
+/// whether a link to the file is called pyproject.toml.
+pub(crate) fn parse_as(
+    path: &Path,
+    text: &str,
+    untrusted: Option<Untrusted>,
+    in_table: bool,
+) -> Result<Settings, ConfigError> {
     let document = toml::de::DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let why = error.message().to_owned();
         ConfigError::at(path, Position::of(text, at).line, ConfigErrorKind::Syntax(why))
     })?;
     let source = Source { path, text, untrusted };
-    let mut settings = read::settings(&source, document.get_ref(), is_pyproject(path))?;
+    let mut settings = read::settings(&source, document.get_ref(), in_table || is_pyproject(path))?;
     settings.files.push(path.to_owned());
     if settings.needs_trust() {
         settings.untrusted.extend(source.untrusted);
@@ -66,6 +82,10 @@ pub(crate) fn parse(path: &Path, text: &str, untrusted: Option<Untrusted>) -> Re
 mod tests {
     use super::*;
     use crate::FailOn;
+
+    fn parse(path: &Path, text: &str, untrusted: Option<Untrusted>) -> Result<Settings, ConfigError> {
+        parse_as(path, text, untrusted, false)
+    }
 
     fn of(name: &str, text: &str) -> Result<Settings, String> {
         parse(Path::new(name), text, None).map_err(|error| error.to_string())
@@ -127,6 +147,37 @@ mod tests {
         std::os::unix::fs::symlink(other.path(), folder.path().join("link")).unwrap();
         let settings = of("cluster-file = 'link/c.yaml'\n");
         assert!(settings.cluster_file.unwrap().trusted().is_err(), "a link leads elsewhere");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test writes files")]
+    fn a_link_stands_for_the_file_that_it_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (real, link) = (root.join("infra/envdoc.toml"), root.join("project/envdoc.toml"));
+        for path in [&real, &link] {
+            std::fs::create_dir(path.parent().unwrap()).unwrap();
+        }
+        let text = "cluster-file = 'c.yaml'\n[[check]]\nname = 'x'\ncommand = './x.sh'\n";
+        std::fs::write(&real, text).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let store = TrustStore::new(Some(&root.join("state")));
+        store.add(&real, text, "2027-01-31".into()).unwrap();
+        let origins = Origins { project: Some(link.clone()), ..Origins::default() };
+        for settings in [load(&origins, &store).unwrap(), load_one(&link).unwrap().0] {
+            assert_eq!((&settings.files, settings.untrusted.len()), (&vec![real.clone()], 0));
+            assert_eq!(settings.checks[0].directory(), root.join("infra"));
+            assert_eq!(settings.cluster_file.unwrap().trusted().unwrap(), &root.join("infra/c.yaml"));
+        }
+        // Settings of a pyproject.toml are in its table, whether the link or the file is called so.
+        for (file, link) in [("pyproject.toml", "envdoc.toml"), ("common.toml", "pyproject.toml")] {
+            let (file, link) = (root.join("infra").join(file), root.join("project").join(link));
+            std::fs::write(&file, "[project]\nname = 'x'\n[tool.envdoc]\nstrict = true\n").unwrap();
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(&file, &link).unwrap();
+            let origins = Origins { project: Some(link), ..Origins::default() };
+            assert!(load(&origins, &store).unwrap().strict(false));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Where a value is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The file, absolute.
+    /// The file, absolute, links followed.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,

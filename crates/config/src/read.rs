@@ -24,7 +24,10 @@ pub const KEYS: &[(&str, &str)] = &[
     ("expect", "what this machine should have: gpus, driver, cuda, nccl, rdma, role"),
     ("ignore", "checks, rules or groups to skip, each an id or {id, reason, until, files}"),
     ("check", "own checks, each {name, command, hint, timeout, severity}; requires trust"),
-    ("cluster-file", "the cluster file, relative to the settings file; requires trust if it is elsewhere"),
+    (
+        "cluster-file",
+        "the cluster file, relative to the settings file; requires trust if outside its directory",
+    ),
     ("pip-index", "package index of images; requires trust"),
     ("apt-mirror", "mirror of the distribution's archive in images; requires trust"),
     ("registry", "registry that pipelines push images to; requires trust"),
@@ -153,7 +156,8 @@ fn ignore(source: &Source, entry: &Value) -> Result<Ignore, ConfigError> {
     let at = entry.span().start;
     let Some(table) = as_table(entry.get_ref()) else {
         let id = source.text("an entry of ignore", entry)?;
-        return Ok(Ignore { id: id.value, reason: None, until: None, files: Vec::new(), origin: id.origin });
+        let (trusted, files) = (source.untrusted.is_none(), Vec::new());
+        return Ok(Ignore { id: id.value, reason: None, until: None, files, origin: id.origin, trusted });
     };
     source.only_known(table, "ignore.", IGNORE)?;
     let text = |key: &str| table.get(key).map(|value| source.text(key, value)).transpose();
@@ -164,7 +168,8 @@ fn ignore(source: &Source, entry: &Value) -> Result<Ignore, ConfigError> {
     };
     let until = table.get("until").map(|value| date(source, value)).transpose()?;
     let reason = text("reason")?.map(|reason| reason.value);
-    Ok(Ignore { id: id.value, reason, until, files, origin: id.origin })
+    let trusted = source.untrusted.is_none();
+    Ok(Ignore { id: id.value, reason, until, files, origin: id.origin, trusted })
 }
 
 fn date(source: &Source, value: &Value) -> Result<Date, ConfigError> {

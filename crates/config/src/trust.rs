@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
 use diagnostic::{shell, visible};
-use host::file;
+use host::file::{self, Exposure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -20,7 +20,7 @@ const ENTRY_LIMIT_BYTES: u64 = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} {why}", visible::path(.file))]
 pub struct Untrusted {
-    /// The file, as it was found.
+    /// The file, links followed.
     pub file: PathBuf,
     pub why: Distrust,
 }
@@ -35,8 +35,20 @@ pub enum Distrust {
     #[error("has changed since it was trusted")]
     Changed,
     /// A file of the user or the machine, which needs no trust otherwise.
-    #[error("can be changed by other users ({} is writable for them)", visible::path(.0))]
+    #[error("can be modified by other users: they can write to {}", visible::path(.0))]
     Writable(PathBuf),
+    /// The same, where the file or a directory above it is not the user's.
+    #[error("can be modified by other users: {} is owned by another user", visible::path(.0))]
+    Owned(PathBuf),
+}
+
+impl From<Exposure> for Distrust {
+    fn from(exposure: Exposure) -> Distrust {
+        match exposure {
+            Exposure::Owned(path) => Distrust::Owned(path),
+            Exposure::Writable(path) => Distrust::Writable(path),
+        }
+    }
 }
 
 impl Untrusted {
@@ -87,7 +99,7 @@ impl TrustStore {
     pub(crate) fn judge_own(&self, path: &Path, text: &str) -> Result<(), Distrust> {
         match file::writable_by_others(path) {
             Ok(None) => Ok(()),
-            Ok(Some(open)) => self.judge(path, text).map_err(|_| Distrust::Writable(open)),
+            Ok(Some(open)) => self.judge(path, text).map_err(|_| open.into()),
             Err(_) => self.judge(path, text),
         }
     }
@@ -101,9 +113,11 @@ impl TrustStore {
         if let Some(parent) = place.parent() {
             file::private_directory(parent)?;
             if let Ok(Some(open)) = file::writable_by_others(parent) {
-                let message =
-                    format!("nothing can be trusted: other users can change {}", visible::path(&open));
-                return Err(Error::new(Kind::File, message)
+                let why = match &open {
+                    Exposure::Owned(path) => format!("{} is owned by another user", visible::path(path)),
+                    Exposure::Writable(path) => format!("other users can write to {}", visible::path(path)),
+                };
+                return Err(Error::new(Kind::File, format!("cannot store trust: {why}"))
                     .hint("set XDG_STATE_HOME to a directory that only you can write to"));
             }
         }
@@ -141,11 +155,15 @@ impl Entry {
     }
 }
 
-/// An entry that nobody else can have written.
+/// An entry that nobody else can have written. envdoc creates it, and its directory, for the user alone, so
+/// not even a private group may write there.
 fn read(place: &Path) -> Option<Entry> {
-    let open = file::writable_by_others(place).ok()?;
-    let text = file::text_up_to(place, ENTRY_LIMIT_BYTES).ok()?;
-    serde_json::from_str(&text).ok().filter(|_| open.is_none())
+    let private = |path: &Path| file::mode(path).is_some_and(|mode| mode & 0o022 == 0);
+    let private = private(place) && place.parent().is_some_and(private);
+    if !private || file::writable_by_others(place).ok()?.is_some() {
+        return None;
+    }
+    serde_json::from_str(&file::text_up_to(place, ENTRY_LIMIT_BYTES).ok()?).ok()
 }
 
 /// The path with links followed. A file that is gone can still be revoked by the path that it had.
@@ -155,8 +173,8 @@ fn real(path: &Path) -> PathBuf {
 }
 
 fn no_directory() -> Error {
-    Error::new(Kind::Usage, "there is no directory in which to keep what is trusted")
-        .hint("set HOME or XDG_STATE_HOME to an absolute path")
+    Error::new(Kind::Usage, "no state directory: neither XDG_STATE_HOME nor HOME is an absolute path")
+        .hint("set one of them, then trust the file again")
 }
 
 fn sha256(bytes: &[u8]) -> String {
@@ -206,11 +224,19 @@ mod tests {
         let place = store.place(&file).unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&place), mode(place.parent().unwrap())), (0o600, 0o700));
-        fs::set_permissions(&place, Permissions::from_mode(0o606)).unwrap();
-        assert_eq!(store.judge(&file, "a"), Err(Distrust::Never));
+        let with = |path: &Path, mode: u32, private: u32| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            let judged = store.judge(&file, "a");
+            fs::set_permissions(path, Permissions::from_mode(private)).unwrap();
+            judged
+        };
+        assert_eq!(with(&place, 0o600, 0o600), Ok(()));
+        assert_eq!(with(&place, 0o606, 0o600), Err(Distrust::Never));
+        assert_eq!(with(&place, 0o660, 0o600), Err(Distrust::Never), "a private group, too");
+        assert_eq!(with(place.parent().unwrap(), 0o770, 0o700), Err(Distrust::Never));
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
         let error = store.add(&file, "a", String::new()).unwrap_err();
-        assert!(error.message.starts_with("nothing can be trusted"), "{error}");
+        assert!(error.message.starts_with("cannot store trust: other users can write to /"), "{error}");
     }
 
     #[test]
@@ -225,5 +251,17 @@ mod tests {
         assert!(matches!(store.judge_own(&file, "a"), Err(Distrust::Writable(_))));
         store.add(&file, "a", String::new()).unwrap();
         assert_eq!(store.judge_own(&file, "a"), Ok(()));
+    }
+
+    #[test]
+    fn a_foreign_file_is_not_called_writable() {
+        let file = PathBuf::from("/srv/envdoc.toml");
+        for (exposure, words) in [
+            (Exposure::Owned(file.clone()), "/srv/envdoc.toml is owned by another user"),
+            (Exposure::Writable(file), "they can write to /srv/envdoc.toml"),
+        ] {
+            let message = Distrust::from(exposure).to_string();
+            assert_eq!(message, format!("can be modified by other users: {words}"));
+        }
     }
 }

@@ -17,7 +17,7 @@ use diagnostic::units::memory;
 
 pub use holes::{WithoutHoles, without_holes};
 pub use opened::{open_ending, standard_ending};
-pub use owned::writable_by_others;
+pub use owned::{Exposure, writable_by_others};
 pub use put::{Existing, look};
 use put::{Target, put};
 

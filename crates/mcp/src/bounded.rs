@@ -47,10 +47,7 @@ impl Cut {
             Some(cursor) => format!(" Pass cursor {cursor:?} for the next part."),
             None => String::new(),
         };
-        format!(
-            "This is a part of the answer: {}.{next} `max_bytes` can be up to {larger}.\n\n",
-            lists.join("; ")
-        )
+        format!("Partial answer: {}.{next} `max_bytes` can be up to {larger}.\n\n", lists.join("; "))
     }
 }
 

@@ -75,7 +75,8 @@ impl Handler {
     }
 
     /// Runs a tool on a thread of its own. When the call is cancelled, the thread ends by its own deadlines;
-    /// until then it counts as running.
+    /// until then it counts as running. A panic in a tool is an error only where panics unwind, as in tests:
+    /// in release builds it ends the process.
     async fn run(&self, index: usize, arguments: Value) -> Result<Answer, Error> {
         let ended = || Error::new(Kind::File, "the tool ended without an answer");
         let permit = self.running.clone().acquire_owned().await.map_err(|_| ended())?;

@@ -58,18 +58,15 @@ impl Pages {
             .split_once('.')
             .and_then(|(number, from)| Some((number.parse::<u64>().ok()?, from.parse::<usize>().ok()?)));
         let Some((number, from)) = parsed else {
-            return Err(Error::new(Kind::Usage, format!("cursor: {cursor:?} is not a cursor"))
+            return Err(Error::new(Kind::Usage, format!("invalid cursor {cursor:?}"))
                 .hint("pass `next_cursor` of the answer that was cut"));
         };
         let Some(kept) = self.kept.iter().find(|kept| kept.number == number && kept.tool == tool) else {
-            return Err(Error::new(
-                Kind::Usage,
-                format!("cursor: the answer of {cursor:?} is no longer kept"),
-            )
-            .hint("call the tool again without `cursor`"));
+            return Err(Error::new(Kind::Usage, format!("cursor {cursor:?} has expired"))
+                .hint("call the tool again without `cursor`"));
         };
         if !arguments.is_empty() && *arguments != kept.arguments {
-            return Err(Error::new(Kind::Usage, "cursor: it belongs to a call with other arguments")
+            return Err(Error::new(Kind::Usage, "cursor belongs to a call with different arguments")
                 .hint("repeat the arguments of that call, or call the tool without `cursor`"));
         }
         Ok((kept.answer.clone(), number, from))
@@ -98,11 +95,11 @@ mod tests {
         let error = |tool: &str, arguments: &Map<String, Value>, cursor: &str| {
             pages.find(tool, arguments, cursor).map(|_| ()).unwrap_err().message
         };
-        assert!(error("check", &Map::new(), "1.20").contains("no longer kept"));
-        assert!(error("lint", &Map::new(), "5.20").contains("no longer kept"));
-        assert!(error("check", &Map::new(), "x").contains("is not a cursor"));
+        assert!(error("check", &Map::new(), "1.20").contains("has expired"));
+        assert!(error("lint", &Map::new(), "5.20").contains("has expired"));
+        assert!(error("check", &Map::new(), "x").contains("invalid cursor"));
         let other: Map<String, Value> = [("only".to_owned(), json!("docker"))].into_iter().collect();
-        assert!(error("check", &other, "5.20").contains("other arguments"));
+        assert!(error("check", &other, "5.20").contains("different arguments"));
     }
 
     #[test]

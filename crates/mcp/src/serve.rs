@@ -29,7 +29,7 @@ pub async fn serve(
             // Nothing was asked.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => {
-                let message = format!("the client did not begin a session: {error}");
+                let message = format!("MCP handshake failed: {error}");
                 return Err(Error::new(Kind::Usage, message));
             }
         },

@@ -185,7 +185,7 @@ fn long_answers_come_in_parts() {
         assert_eq!(cut["lists"][0]["first"], texts.len());
         assert_eq!(cut["lists"][0]["total"], 3000);
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.starts_with("This is a part of the answer: /texts: entries "), "{text}");
+        assert!(text.starts_with("Partial answer: /texts: entries "), "{text}");
         let part = answer["result"]["structuredContent"]["texts"].as_array().unwrap().clone();
         assert!(!part.is_empty());
         texts.extend(part);
@@ -282,10 +282,13 @@ fn too_many_requests_and_used_ids_are_refused() {
     let refused = client.receive();
     assert_eq!(refused["id"], 32);
     let message = refused["error"]["message"].as_str().unwrap();
-    assert!(message.contains("32 requests wait for an answer"), "{message}");
+    assert!(message.contains("too many pending requests (limit 32)"), "{message}");
     client.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
     let refused = client.receive();
-    assert!(refused["error"]["message"].as_str().unwrap().contains("the id is in use"), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("request id is already in use"),
+        "{refused}"
+    );
     for id in 0..33 {
         client.send(&cancel(id));
     }

@@ -136,8 +136,8 @@ fn input_schema<A: JsonSchema>(parts: bool) -> JsonObject {
             "max_bytes".into(),
             json!({
                 "type": "integer", "minimum": MIN_BYTES, "maximum": MAX_BYTES, "default": MAX_BYTES_DEFAULT,
-                "description": "Limit of the answer's JSON in bytes; its text takes at most a quarter more. \
-                                What is left out is stated in `cut` and in the text.",
+                "description": "Limit of the answer's JSON in bytes; its text adds at most a quarter of \
+                                that. What is left out is stated in `cut` and in the text.",
             }),
         );
         if parts {

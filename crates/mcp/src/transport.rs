@@ -194,13 +194,13 @@ impl Lines {
     fn refusal(&mut self, id: &RequestId, request: &mut ClientRequest) -> Option<ErrorData> {
         let ids = self.open.ids();
         if ids.contains(id) {
-            return Some(ErrorData::invalid_request("the id is in use by a request without an answer", None));
+            return Some(ErrorData::invalid_request("request id is already in use", None));
         }
         if self.cancelled.contains(id) {
-            return Some(ErrorData::invalid_request("the id was used by a cancelled request", None));
+            return Some(ErrorData::invalid_request("request id belongs to a cancelled request", None));
         }
         if ids.len() >= REQUESTS_MAX {
-            let why = format!("{REQUESTS_MAX} requests wait for an answer; send this one again later");
+            let why = format!("too many pending requests (limit {REQUESTS_MAX}); retry later");
             return Some(ErrorData::invalid_request(why, None));
         }
         drop(ids);

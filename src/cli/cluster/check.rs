@@ -113,7 +113,8 @@ impl Args {
         };
         let left_out = settings::ignored(&settings, CHECKS);
         for node in &mut inspection.nodes {
-            let kept = |check: &Check| !left_out.iter().any(|id| *id == check.id || *id == check.group.id());
+            let is_of = |id: &str, check: &Check| id == check.id || id == check.group.id();
+            let kept = |check: &Check| !left_out.iter().any(|one| is_of(&one.id, check));
             node.results.retain(|result| kept(result.check));
         }
         let results = fleet::judge(FLEET_CHECKS, &inspection.fleet);

@@ -44,11 +44,11 @@ pub(super) struct Args {
     image: Option<String>,
 
     /// Request file or Dockerfile from which `cluster up` builds the image [default: request.yaml next to the
-    /// cluster file, written if there is none].
+    /// cluster file; created if missing].
     #[arg(long, value_name = "FILE", conflicts_with = "image")]
     request: Option<PathBuf>,
 
-    /// GPUs of each machine whose number cannot be read; 0 for none.
+    /// GPU count for machines where it cannot be detected; 0 for none.
     #[arg(long, value_name = "COUNT")]
     gpus: Option<u32>,
 
@@ -103,13 +103,13 @@ impl Args {
             user: self.user.clone(),
             nodes: Vec::new(),
         };
-        init::check(&asked)?;
+        // As `cluster up` will read it.
+        let place = if self.is_printed() { PathBuf::from("cluster/cluster.yaml") } else { self.target() };
+        init::check(&asked, super::directory_name(&place).as_deref())?;
         self.writable()?;
         let (found, unreachable) = self.found(catalog, interrupts)?;
         let asked = init::Asked { nodes: found, ..asked };
         let text = init::text(&asked)?;
-        // As `cluster up` will read it.
-        let place = if self.is_printed() { PathBuf::from("cluster/cluster.yaml") } else { self.target() };
         super::parsed(&place, &text)?;
         if let Some(path) = new_request {
             file::write(&path, init::IMAGE_REQUEST, false)?;
@@ -177,7 +177,7 @@ impl Args {
 
 /// Refuses a request file that `cluster up` could not read.
 fn understood(path: &Path) -> Result<(), Error> {
-    match path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
+    match ::cluster::up::is_request(path) {
         true => ::build::request_file::read(path).map(drop),
         // A Dockerfile.
         false => Ok(()),

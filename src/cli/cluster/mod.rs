@@ -25,7 +25,7 @@ use clap::Subcommand;
 
 use super::headings::CONNECTION;
 use super::interrupts::Interrupts;
-use super::settings::SettingsFiles;
+use super::settings::{self, SettingsFiles};
 use ::cluster::nodes::Limits;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::request::ClusterRequest;
@@ -143,12 +143,10 @@ impl Source {
 pub(in crate::cli) fn path(option: Option<&Path>, settings: &Settings) -> Result<PathBuf, Error> {
     match (option, &settings.cluster_file) {
         (Some(option), _) => Ok(option.to_owned()),
-        (None, Some(set)) => set.trusted().cloned().map_err(|untrusted| {
-            let error = Error::from(untrusted);
-            let file = set.shown().value.display();
-            Error { message: format!("cluster-file {file} cannot be used: {}", error.message), ..error }
-                .hint("or name the cluster file with -f")
-        }),
+        (None, Some(set)) => {
+            let what = format!("cluster-file {}", set.shown().value.display());
+            settings::usable(set, &what, "or name the cluster file with -f").cloned()
+        }
         (None, None) => Ok(PathBuf::from("cluster.yaml")),
     }
 }
@@ -163,16 +161,19 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
     parsed(path, &text)
 }
 
+/// The name of a file's directory. cluster.yaml in the working directory has none in its path.
+fn directory_name(path: &Path) -> Option<String> {
+    let whole = std::path::absolute(path).ok()?;
+    Some(whole.parent()?.file_name()?.to_string_lossy().into_owned())
+}
+
 /// The text of a cluster.yaml as the file at this path would be read.
 fn parsed(path: &Path, text: &str) -> Result<(ClusterRequest, ClusterPlan), Error> {
     let name = path.display().to_string();
     let mut request = ClusterRequest::parse(&name, text)?;
     request.origin = Some(name);
     if request.name.is_none() {
-        // cluster.yaml in the working directory has no directory in its name.
-        let whole = std::path::absolute(path).ok();
-        let above = whole.as_deref().and_then(Path::parent).and_then(Path::file_name);
-        request.name = above.map(|name| name.to_string_lossy().into_owned());
+        request.name = directory_name(path);
     }
     for node in request.nodes.iter_mut().filter(|node| node.engine.is_none()) {
         if addresses::is_own(&node.address) {

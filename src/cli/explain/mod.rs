@@ -77,7 +77,7 @@ impl Args {
     ) -> Result<u8, Error> {
         let text = self.words.join(" ");
         let id = text.trim().to_ascii_lowercase();
-        if id.split_once(':').is_some_and(|(group, _)| group == own::GROUP.id) {
+        if own::name_of(&id).is_some() {
             return own_check(&id, settings);
         }
         let (_, shown) = explained(catalog, &text, terminal::width())?;

@@ -1,11 +1,12 @@
 //! The tool `check`.
 
-use checks::CHECKS;
+use ::config::OwnCheck;
 use diagnostic::error::Error;
 use diagnostic::layout::Layout;
-use diagnostic::rule::select;
+use diagnostic::report::Outcome;
 use diagnostic::{render, terminal};
 use facts::Fact;
+use host::redact::LogRedactor;
 use judge::report::{self, json};
 use mcp::{Answer, Description, Tool};
 use schemars::JsonSchema;
@@ -13,8 +14,8 @@ use serde::Deserialize;
 
 use super::path::NamedPath;
 use super::{LAYOUT, Program, machine};
-use crate::cli::check;
-use crate::cli::settings;
+use crate::cli::check_selection::{self, Selection};
+use crate::cli::{check, settings};
 
 /// What to check.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,7 +26,7 @@ struct Arguments {
     /// Only these checks or groups: `driver`, `gpu-lost`.
     #[serde(default)]
     only: Vec<String>,
-    /// Not these checks or groups.
+    /// Skip these checks or groups.
     #[serde(default)]
     ignore: Vec<String>,
     /// What the machine should have: `gpus=8`, `driver>=550`, `cuda=12.4`, `nccl=2.21`, `rdma=true`,
@@ -44,7 +45,7 @@ pub(super) fn tool(program: Program) -> Tool {
         name: "check",
         title: "Check a GPU machine",
         text: "Find what is wrong with this machine or a recorded one: NVIDIA driver, GPUs, CUDA, NCCL, \
-               fabric, container toolkit, Docker, Python, limits. Returns one result a check with its \
+               fabric, container toolkit, Docker, Python, limits. Returns one result per check with its \
                status (pass, warning, error, unknown, not-applicable), the evidence and the commands \
                that fix it. `unknown` is not healthy: it could not be checked.",
         lists: &["/results"],
@@ -54,18 +55,34 @@ pub(super) fn tool(program: Program) -> Tool {
 }
 
 fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
-    let list = "`envdoc checks` lists all checks and groups";
-    let chosen = select(CHECKS, &arguments.only, &arguments.ignore, "check or group", list)?;
     let settings = program.settings.read()?;
-    let chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "check or group", list)?;
+    let elsewhere = arguments.from.as_ref().map(|_| "leave out `from`");
+    let Selection { checks, own, ignored } =
+        check_selection::select(&settings, &arguments.only, &arguments.ignore, elsewhere)?;
     let expected = check::expected(settings.expected(), &arguments.expect)?;
     let snapshot = match &arguments.from {
         Some(file) => machine::recorded(file.as_ref(), arguments.redact)?,
         None => machine::here(program, machine::timeout(arguments.timeout)?, arguments.redact)?,
     };
     let facts = machine::facts(program, snapshot, expected);
-    let results = judge::judge(&chosen, &facts);
+    let results = judge::judge(&checks, &facts);
+    let own: Vec<Outcome> = own.into_iter().map(not_run).collect();
     let root = facts.system.uid == Fact::Known(0);
-    let text = render::text::report(&report::report(&facts, &results, &[]), Layout { root, ..LAYOUT });
-    Answer::new(&json::report(&facts, &results, &[]), terminal::plain(&text))
+    let mut text = render::text::report(&report::report(&facts, &results, &own), Layout { root, ..LAYOUT });
+    let mut ignored = settings::entries(&ignored);
+    if arguments.redact {
+        // The path of the user's file has the user's name in it.
+        let redactor = &mut LogRedactor::new(&[]);
+        ignored.iter_mut().for_each(|one| one.file = redactor.text(&one.file));
+    }
+    if let Some(statement) = settings::statement_of(&ignored) {
+        text.push_str(&format!("\n{statement}\n"));
+    }
+    Answer::new(&json::report(&facts, &results, &own, ignored), terminal::plain(&text))
+}
+
+/// Tools only read, and an own check is a command.
+fn not_run(check: &OwnCheck) -> Outcome {
+    let id = check.id();
+    check.unknown(format!("envdoc mcp runs no commands from settings files; run `envdoc check --only {id}`"))
 }

@@ -49,10 +49,10 @@ pub(super) fn tool(program: Program) -> Tool {
 
 fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
     if arguments.paths.is_empty() {
-        return Err(Error::new(Kind::Usage, "paths must name a log"));
+        return Err(Error::new(Kind::Usage, "`paths` is empty: name at least one log file"));
     }
     if arguments.here && arguments.from.is_some() {
-        return Err(Error::new(Kind::Usage, "here and from exclude each other"));
+        return Err(Error::new(Kind::Usage, "`here` and `from` cannot be used together"));
     }
     let snapshot = match (&arguments.from, arguments.here) {
         (Some(file), _) => Some(machine::recorded(file.as_ref(), arguments.redact)?),

@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::path::{self, NamedPath};
 use super::{LAYOUT, Program, machine};
-use crate::cli::{lint_files, values};
+use crate::cli::lint_files::{self, Rules};
+use crate::cli::{settings, values};
 
 /// What to lint.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ struct Arguments {
     /// Only these rules or groups.
     #[serde(default)]
     only: Vec<String>,
-    /// Not these rules or groups.
+    /// Skip these rules or groups.
     #[serde(default)]
     ignore: Vec<String>,
 }
@@ -69,7 +70,8 @@ fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
         return Err(Error::new(Kind::Usage, "world_size must be at least 1"));
     }
     let kind = arguments.r#type.as_deref().map(values::file_type).transpose();
-    let (chosen, settings) = lint_files::rules(&arguments.only, &arguments.ignore, &program.settings)?;
+    let Rules { chosen, settings, ignored } =
+        lint_files::rules(&arguments.only, &arguments.ignore, &program.settings)?;
     let sources = Sources {
         catalog: program.catalog,
         paths: path::all(arguments.paths),
@@ -88,6 +90,10 @@ fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
     lint_files::compare(&mut files, &settings, facts, arguments.world_size);
     let findings = lint::lint_all(&chosen, CHECKS, &files);
     let linted = lint_files::linted(&chosen, &files, findings, &unreadable, skipped);
-    let text = report::text(&linted.findings, &linted.coverage, LAYOUT);
-    Answer::new(&json::report(&linted.findings, &linted.names, &linted.coverage), terminal::plain(&text))
+    let mut text = report::text(&linted.findings, &linted.coverage, LAYOUT);
+    if let Some(statement) = settings::statement_of(&ignored) {
+        text.push_str(&format!("\n{statement}\n"));
+    }
+    let document = json::report(&linted.findings, &linted.names, &linted.coverage, ignored);
+    Answer::new(&document, terminal::plain(&text))
 }

@@ -47,9 +47,14 @@ pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     Err(vec![problem.fix(Fix::run("Run the build by hand:", format!("envdoc {}", words.join(" "))))])
 }
 
+/// Whether `build` names a request file, not a Dockerfile.
+pub fn is_request(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
 /// The words of the build.
 fn words(path: &Path, tag: &str, digest: &str, endpoint: &Endpoint) -> Vec<String> {
-    let request = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    let request = is_request(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let words = [
         "build",

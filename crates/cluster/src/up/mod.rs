@@ -17,6 +17,7 @@ mod planning;
 pub(crate) mod restart;
 mod verify;
 
+pub use build::is_request;
 pub use planning::planned;
 
 use std::cell::{OnceCell, RefCell};

@@ -13,6 +13,7 @@ use diagnostic::rule::Group;
 use diagnostic::{Missing, MissingKind, Severity, Verdict, shell, visible};
 use host::redact::hide_credentials;
 
+use crate::ignores::Ignore;
 use crate::origin::Origin;
 use crate::trust::Untrusted;
 
@@ -20,6 +21,12 @@ pub(crate) use read::checks;
 
 /// The group of all of them.
 pub const GROUP: Group = Group { id: "own", title: "Own checks" };
+
+/// The name in the id of an own check: `scratch-mounted` of `own:scratch-mounted`. `None`: a text that no own
+/// check has as its id, such as `own: no such device`.
+pub fn name_of(id: &str) -> Option<&str> {
+    id.strip_prefix(GROUP.id)?.strip_prefix(':').filter(|name| read::is_name(name))
+}
 
 /// An entry of `check`.
 #[derive(Debug, Clone)]
@@ -77,6 +84,12 @@ impl OwnCheck {
         self.untrusted.as_ref()
     }
 
+    /// Whether an entry of `ignore` leaves the check out. One of an untrusted file leaves out that file's own
+    /// checks only: otherwise a checkout could switch off what the user or the administrator requires.
+    pub fn is_ignored_by(&self, ignore: &Ignore) -> bool {
+        self.is_called(&ignore.id) && (ignore.trusted || ignore.origin.file == self.origin.file)
+    }
+
     /// Runs the command, if its file is trusted.
     pub fn outcome(&self) -> Outcome {
         let verdict = match &self.untrusted {
@@ -84,6 +97,11 @@ impl OwnCheck {
             Some(untrusted) => Verdict::Unknown(not_run(untrusted)),
         };
         Outcome::new(self.rule(), verdict)
+    }
+
+    /// The result where commands of settings files do not run, for this reason.
+    pub fn unknown(&self, why: String) -> Outcome {
+        Outcome::new(self.rule(), Verdict::Unknown(Missing::new(MissingKind::Other, why)))
     }
 
     /// The check as reports show it.
@@ -105,19 +123,26 @@ impl OwnCheck {
         }
     }
 
-    /// The command as one line that can be shown.
+    /// The command as one line for reports: shortened, and without credentials. For a person who decides
+    /// whether it may run, see [`OwnCheck::whole_command`].
     pub fn shown_command(&self) -> String {
         let text = hide_credentials(self.command.to_string());
         visible::line(&visible::shortened(&text)).into_owned()
     }
 
-    fn directory(&self) -> &Path {
+    /// The whole command as one line, credentials included; only what a terminal acts on is escaped.
+    pub fn whole_command(&self) -> String {
+        visible::line(&self.command.to_string()).into_owned()
+    }
+
+    /// The directory that the command runs in.
+    pub fn directory(&self) -> &Path {
         self.origin.file.parent().unwrap_or(Path::new("/"))
     }
 }
 
 fn not_run(untrusted: &Untrusted) -> Missing {
     let command = untrusted.command();
-    let detail = format!("{untrusted}, so its commands do not run; read it, then run `{command}`");
+    let detail = format!("{untrusted}; its commands were not run. Review it, then run `{command}`");
     Missing::new(MissingKind::Other, detail)
 }

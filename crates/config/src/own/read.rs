@@ -82,9 +82,12 @@ fn severity(word: &str) -> Option<Severity> {
 }
 
 /// Kebab case: it is part of an id, and may be part of a file's name in CI.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    name.len() <= NAME_LIMIT && name.chars().all(letters) && !name.starts_with('-') && !name.ends_with('-')
+    (1..=NAME_LIMIT).contains(&name.len())
+        && name.chars().all(letters)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }
 
 fn words(source: &Source, value: &Value) -> Result<Command, ConfigError> {

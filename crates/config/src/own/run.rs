@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use diagnostic::{Diagnostic, Fix, Missing, MissingKind, Verdict, terminal, visible};
+use host::redact::hide_credentials;
 use host::{Reading, process};
 
 use super::{Command, OwnCheck};
@@ -23,15 +24,15 @@ pub(super) fn verdict(check: &OwnCheck) -> Verdict {
             unknown(format!("`{command}` exited with {code}{}", said(&stdout, &stderr)))
         }
         Reading::Ran { status: None, stdout, stderr } => {
-            unknown(format!("a signal ended `{command}`{}", said(&stdout, &stderr)))
+            unknown(format!("`{command}` was killed by a signal{}", said(&stdout, &stderr)))
         }
         Reading::Failed(why) if why.timed_out() => {
             let seconds = check.timeout.as_secs_f64();
             let detail = format!("`{command}` ran longer than {seconds} s and was stopped");
             Verdict::Unknown(Missing::new(why.kind, detail))
         }
-        Reading::Failed(why) => Verdict::Unknown(Missing::new(MissingKind::Other, why.detail)),
-        Reading::Absent | Reading::Text(_) => unknown(format!("`{command}`: there is no such program")),
+        Reading::Failed(why) => Verdict::Unknown(why),
+        Reading::Absent | Reading::Text(_) => unknown(format!("`{command}`: command not found")),
     }
 }
 
@@ -59,11 +60,13 @@ fn first_line(first: &str, second: &str) -> Option<String> {
     lines(first).chain(lines(second)).next()
 }
 
-/// The lines with text in them, without what a terminal acts on.
+/// The lines with text in them, without credentials and what a terminal acts on. Credentials are hidden
+/// before a line is shortened: half of one is not recognized.
 fn lines(output: &str) -> impl Iterator<Item = String> {
     let shown = |line: &str| {
         let plain = terminal::foreign(line);
-        visible::line(&visible::shortened(plain.trim())).into_owned()
+        let plain = hide_credentials(plain.trim().to_owned());
+        visible::line(&visible::shortened(&plain)).into_owned()
     };
     output.lines().map(shown).filter(|line| !line.is_empty())
 }
@@ -82,7 +85,7 @@ mod tests {
     fn check(directory: &Path, command: &str, more: &str) -> OwnCheck {
         let text = format!("[[check]]\nname = 'x'\ncommand = {command}\n{more}");
         let path = directory.join("envdoc.toml");
-        let settings: Settings = crate::load::parse(&path, &text, None).unwrap();
+        let settings: Settings = crate::load::parse_as(&path, &text, None, false).unwrap();
         settings.checks.into_iter().next().unwrap()
     }
 
@@ -99,9 +102,9 @@ mod tests {
             ("'echo >&2; echo no scratch >&2; exit 1'", "error", "no scratch"),
             ("'exit 2'", "unknown", "`exit 2` exited with 2"),
             ("'no-such-program-7'", "unknown", "`no-such-program-7` exited with 127: "),
-            ("['no-such-program-7']", "unknown", "`no-such-program-7`: there is no such program"),
-            ("['./no-such-program-7']", "unknown", "`./no-such-program-7`: there is no such program"),
-            ("'kill -9 $$'", "unknown", "a signal ended `kill -9 $$`"),
+            ("['no-such-program-7']", "unknown", "`no-such-program-7`: command not found"),
+            ("['./no-such-program-7']", "unknown", "`./no-such-program-7`: command not found"),
+            ("'kill -9 $$'", "unknown", "`kill -9 $$` was killed by a signal"),
             ("'yes'", "unknown", "`yes` ran longer"),
         ] {
             let verdict = of(command, "timeout = 0.2\n");
@@ -132,6 +135,49 @@ mod tests {
         assert!(verdict.message().starts_with("red"), "{text}");
         let verdict = of(&format!("'echo {long}; exit 1'"), "");
         assert!(verdict.message().len() < 2000, "{}", verdict.message().len());
+        // The line is cut in the middle of the password.
+        let (before, after) = ("x".repeat(980), "y".repeat(500));
+        let verdict = of(&format!("'echo {before} postgres://me:hunter2@db/x {after}; exit 2'"), "");
+        assert!(!verdict.message().contains("hunt"), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_command_that_cannot_start_keeps_the_kind_of_failure() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("tool.sh");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let verdict = check(folder.path(), "['./tool.sh']", "").outcome().verdict;
+        let Verdict::Unknown(why) = &verdict else { panic!("{verdict:?}") };
+        assert_ne!(why.kind, MissingKind::Other, "{why:?}");
+    }
+
+    #[test]
+    fn ids_of_own_checks_have_a_name() {
+        use crate::own::name_of;
+        assert_eq!(name_of("own:scratch-mounted"), Some("scratch-mounted"));
+        for text in ["own", "own:", "own: no such device", "own:A", "own:-x", "owner:x", "gpu"] {
+            assert_eq!(name_of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_untrusted_file_ignores_only_its_own_checks() {
+        let text = "ignore = ['own']\n[[check]]\nname = 'x'\ncommand = 'true'\n";
+        let file = |path: &str, why: Option<Distrust>| {
+            let path = Path::new(path);
+            let untrusted = why.map(|why| Untrusted { file: path.to_owned(), why });
+            crate::load::parse_as(path, text, untrusted, false).unwrap()
+        };
+        let user = file("/home/envdoc.toml", None);
+        let ignores = |ignoring: &Settings, of: &Settings| of.checks[0].is_ignored_by(&ignoring.ignores.0[0]);
+        let cases = [(None, true), (Some(Distrust::Never), false), (Some(Distrust::Changed), false)];
+        for (why, others) in cases {
+            let project = file("/p/envdoc.toml", why);
+            assert_eq!(ignores(&project, &user), others);
+            assert!(ignores(&project, &project) && ignores(&user, &project));
+        }
     }
 
     #[test]

@@ -21,6 +21,15 @@ pub struct FixEntry {
     pub class: FixClass,
 }
 
+/// A check or a rule that settings leave out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IgnoredEntry {
+    /// Id of the check or rule, or of a group of them.
+    pub id: String,
+    /// The settings file; relative to the working directory where it is below.
+    pub file: String,
+}
+
 /// A change to a file: text in place of a part of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct EditEntry {

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::standard_pipes;
+
 /// Opens a file whose whole text is wanted. A named pipe waits for a writer that may never come, and a device
 /// may have no end.
 pub(super) fn whole(path: &Path) -> io::Result<fs::File> {
@@ -26,8 +28,9 @@ pub(super) fn whole(path: &Path) -> io::Result<fs::File> {
 /// Where a process finds what it has open already: standard input, `<(command)` of a shell.
 const OPEN_ALREADY: &[&str] = &["/dev/stdin", "/dev/fd", "/proc/self/fd"];
 
+/// Not while standard input and output are a connection: it is open too, under numbers that a path can name.
 fn is_open_already(path: &Path) -> bool {
-    OPEN_ALREADY.iter().any(|known| path.starts_with(known))
+    !standard_pipes::are_taken() && OPEN_ALREADY.iter().any(|known| path.starts_with(known))
 }
 
 fn judge(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {

@@ -10,29 +10,43 @@ const STICKY: u32 = 0o1000;
 const WRITABLE_BY_GROUP: u32 = 0o020;
 const WRITABLE_BY_OTHERS: u32 = 0o002;
 
-/// The file itself, or the nearest directory above it (links followed), through which users other than root
-/// and this one can put another text into the file; `None` where there is no such way.
-pub fn writable_by_others(path: &Path) -> io::Result<Option<PathBuf>> {
+/// How users other than root and this one can put another text into a file: through the file itself, or
+/// through a directory above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exposure {
+    /// One of them owns it.
+    Owned(PathBuf),
+    /// They can write to it.
+    Writable(PathBuf),
+}
+
+/// The exposure nearest to the file (links followed); `None` where there is none.
+pub fn writable_by_others(path: &Path) -> io::Result<Option<Exposure>> {
     let own = rustix::process::geteuid().as_raw();
     let whole = super::canonical(path)?;
     for (depth, part) in whole.ancestors().enumerate() {
-        if is_open(&part.metadata()?, own, depth > 0) {
-            return Ok(Some(part.to_owned()));
+        let about = part.metadata()?;
+        if is_foreign(&about, own) {
+            return Ok(Some(Exposure::Owned(part.to_owned())));
+        }
+        if is_open(&about, depth > 0) {
+            return Ok(Some(Exposure::Writable(part.to_owned())));
         }
     }
     Ok(None)
 }
 
-fn is_open(about: &Metadata, own: u32, directory: bool) -> bool {
-    let (mode, owner) = (about.mode(), about.uid());
-    if owner != 0 && owner != own {
-        return true;
-    }
+fn is_foreign(about: &Metadata, own: u32) -> bool {
+    about.uid() != 0 && about.uid() != own
+}
+
+fn is_open(about: &Metadata, directory: bool) -> bool {
+    let mode = about.mode();
     if directory && mode & STICKY != 0 {
         return false;
     }
     // Where each user has a group of the same number, with nobody else in it, files are 0664 as a rule.
-    let private_group = about.gid() == owner;
+    let private_group = about.gid() == about.uid();
     mode & WRITABLE_BY_OTHERS != 0 || (mode & WRITABLE_BY_GROUP != 0 && !private_group)
 }
 
@@ -57,10 +71,15 @@ mod tests {
         };
         fs::set_permissions(&below, Permissions::from_mode(0o755)).unwrap();
         assert_eq!(with(&file, 0o644), None);
-        assert_eq!(with(&file, 0o646), Some(file.clone()));
+        assert_eq!(with(&file, 0o646), Some(Exposure::Writable(file.clone())));
         assert_eq!(with(&file, 0o600), None);
-        assert_eq!(with(&below, 0o777), Some(below.clone()));
+        assert_eq!(with(&below, 0o777), Some(Exposure::Writable(below.clone())));
         assert_eq!(with(&below, 0o1777), None, "the sticky bit");
         assert!(writable_by_others(Path::new("/no/such/file")).is_err());
+        // Whoever owns a file can change its mode. Only root can give one away.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&file, Some(1), None).unwrap();
+            assert_eq!(with(&file, 0o600), Some(Exposure::Owned(file.clone())));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
+use diagnostic::render::json::{FixEntry, IgnoredEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::render::message_keys;
 use diagnostic::report::{Outcome, Summary};
 use diagnostic::{Subject, Verdict};
@@ -30,6 +30,9 @@ pub struct CheckReport {
     pub summary: Summary,
     /// One entry a check, in the order of the report.
     pub results: Vec<CheckEntry>,
+    /// What settings files leave out of the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoredEntry>,
 }
 
 /// One check's result.
@@ -59,7 +62,12 @@ pub struct CheckEntry {
 }
 
 /// The report of some results. `own`: those of the user's own checks.
-pub fn report(facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> CheckReport {
+pub fn report(
+    facts: &Facts,
+    results: &[CheckResult],
+    own: &[Outcome],
+    ignored: Vec<IgnoredEntry>,
+) -> CheckReport {
     let properties = machine::properties(facts).into_iter();
     let verdicts = results.iter().map(|result| &result.verdict);
     CheckReport {
@@ -68,6 +76,7 @@ pub fn report(facts: &Facts, results: &[CheckResult], own: &[Outcome]) -> CheckR
         machine: properties.map(|(name, value)| (name.to_owned(), value)).collect(),
         summary: Summary::of(verdicts.chain(own.iter().map(|outcome| &outcome.verdict))),
         results: results.iter().map(of_check).chain(own.iter().map(of_outcome)).collect(),
+        ignored,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The findings for machines. The keys are stable; the schema is docs/schemas/lint.json.
 
-use diagnostic::render::json::{EditEntry, FixEntry};
+use diagnostic::render::json::{EditEntry, FixEntry, IgnoredEntry};
 use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,6 +30,9 @@ pub struct LintReport {
     pub checked: Vec<CheckedFiles>,
     /// The files that no rule checked.
     pub skipped: Vec<SkippedFile>,
+    /// What settings files leave out in all files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoredEntry>,
 }
 
 /// The files of one type.
@@ -82,7 +85,12 @@ pub struct Entry {
 }
 
 /// The report.
-pub fn report(findings: &[Finding], files: &[String], coverage: &Coverage) -> LintReport {
+pub fn report(
+    findings: &[Finding],
+    files: &[String],
+    coverage: &Coverage,
+    ignored: Vec<IgnoredEntry>,
+) -> LintReport {
     let checked = coverage.checked.iter().map(|one| CheckedFiles {
         kind: one.kind.id().into(),
         rules: one.rules,
@@ -100,6 +108,7 @@ pub fn report(findings: &[Finding], files: &[String], coverage: &Coverage) -> Li
         findings: findings.iter().map(entry).collect(),
         checked: checked.collect(),
         skipped: skipped.collect(),
+        ignored,
     }
 }
 
