@@ -66,8 +66,8 @@ pub fn shortened(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} … ({} characters left out) … {tail}", count - first - last))
 }
 
-/// What goes to a terminal: lines, tabs, the colours of [`crate::terminal`] and the links of [`crate::links`];
-/// nothing else that a terminal acts on.
+/// What goes to a terminal: lines, tabs, the colours of [`crate::terminal`] and the links of
+/// [`crate::links`]; nothing else that a terminal acts on.
 pub(crate) fn screen(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);

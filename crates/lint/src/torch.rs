@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
-use super::dockerfile::packages_do_not_resolve::{required, row};
 use super::read::dockerfile::install::{Install, Requirement};
 use super::read::dockerfile::{Dockerfile, Run};
 use super::rule::Found;
@@ -138,13 +137,13 @@ pub(crate) fn configured(run: &Run) -> bool {
 pub(crate) fn may_replace(catalog: &'static Catalog, install: &Install, torch: &Release) -> bool {
     let Ok(own) = torch.version.parse::<Version>() else { return true };
     let other = |row: &Row| {
-        let wanted = required(row, install, "torch").map(VersionSpecifiers::from_str);
+        let wanted = install.required(row, "torch").map(VersionSpecifiers::from_str);
         wanted.is_some_and(|wanted| wanted.map_or(true, |wanted| !wanted.contains(&own)))
     };
     let replaces = |one: &Requirement| {
         let partner =
             FAMILY.contains(&one.name.as_str()) && version(torch, &one.name) != Some(one.pin_text.as_str());
-        let by_requirement = || match (row(catalog, one), catalog.package(&one.name)) {
+        let by_requirement = || match (one.row(catalog), catalog.package(&one.name)) {
             (Some(row), _) => other(row),
             (None, Some(package)) => package.rows.iter().any(other),
             (None, None) => false,

@@ -65,7 +65,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
     let mut found = Vec::new();
     for one in install.requirements.iter().filter(|one| one.pin.is_some()) {
-        if let Some(row) = row(run.state.catalog, one) {
+        if let Some(row) = one.row(run.state.catalog) {
             found.extend(with_python(install, one, row));
             found.extend(with_others(install, one, row));
         }
@@ -75,16 +75,6 @@ fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
     found.extend(two_torches(run.state.catalog, install));
     found.extend(with_triton(run, install));
     found
-}
-
-/// The catalog's row of a pinned release.
-pub(crate) fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'static Row> {
-    catalog.package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
-}
-
-/// What a release requires of a package on the Python of an installation. No Dockerfile names its processor.
-pub(crate) fn required<'r>(row: &'r Row, install: &Install, package: &str) -> Option<&'r str> {
-    row.requirement(package, install.python.series.as_deref(), None)
 }
 
 fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found> {
@@ -111,7 +101,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
     let others = install.requirements.iter().filter(|other| other.name != one.name);
     others
         .filter_map(|other| {
-            let wanted: VersionSpecifiers = required(row, install, &other.name)?.parse().ok()?;
+            let wanted: VersionSpecifiers = install.required(row, &other.name)?.parse().ok()?;
             let pin = other.pin.as_ref()?;
             if wanted.contains(pin) {
                 return None;
@@ -175,7 +165,7 @@ fn two_torches(catalog: &'static Catalog, install: &Install) -> Option<Found> {
     let torch::Known::Release(release) = torch::known(catalog, partner) else { return None };
     let version = release.version.parse().ok().filter(|_| strict)?;
     install.requirements.iter().filter(|one| one.pin.is_some()).find_map(|one| {
-        let wanted: VersionSpecifiers = required(row(catalog, one)?, install, "torch")?.parse().ok()?;
+        let wanted: VersionSpecifiers = install.required(one.row(catalog)?, "torch")?.parse().ok()?;
         let message = format!(
             "{} {} requires torch {wanted}, and {} {} requires torch {}; pip fails",
             one.name, one.pin_text, partner.name, partner.pin_text, release.version

@@ -6,7 +6,6 @@ use catalog::Catalog;
 use diagnostic::Fix;
 use pep440_rs::VersionSpecifiers;
 
-use super::packages_do_not_resolve::{required, row};
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -69,7 +68,7 @@ struct Pinned<'s> {
 impl<'s> Pinned<'s> {
     fn insert(&mut self, catalog: &'static Catalog, one: &'s Requirement) {
         self.all.insert(&one.name, one);
-        match row(catalog, one) {
+        match one.row(catalog) {
             Some(_) => self.known.insert(&one.name, one),
             None => self.known.remove(one.name.as_str()),
         };
@@ -78,7 +77,7 @@ impl<'s> Pinned<'s> {
     /// Those that require `one`, or that it requires.
     fn related(&self, catalog: &'static Catalog, one: &Requirement) -> BTreeMap<&'s str, &'s Requirement> {
         let mut found = self.known.clone();
-        let row = row(catalog, one).into_iter();
+        let row = one.row(catalog).into_iter();
         let names = row.flat_map(|row| {
             row.requires.keys().chain(row.elsewhere.iter().flat_map(|other| other.requires.keys()))
         });
@@ -161,7 +160,7 @@ fn excludes(
     one: &Requirement,
     other: &Requirement,
 ) -> Option<VersionSpecifiers> {
-    let wanted: VersionSpecifiers = required(row(catalog, one)?, install, &other.name)?.parse().ok()?;
+    let wanted: VersionSpecifiers = install.required(one.row(catalog)?, &other.name)?.parse().ok()?;
     (!wanted.contains(other.pin.as_ref()?)).then_some(wanted)
 }
 

@@ -2,7 +2,6 @@
 
 use pep440_rs::{Version, VersionSpecifiers};
 
-use super::packages_do_not_resolve::{required, row};
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
@@ -147,8 +146,8 @@ fn by_requirement(run: &Run, install: &Install, there: &str, whose: &str) -> Opt
     let version: Version = there.parse().ok()?;
     let pinned = install.requirements.iter().filter(|one| one.pin.is_some());
     let (one, wanted) = pinned.into_iter().find_map(|one| {
-        let row = row(run.state.catalog, one)?;
-        let wanted: VersionSpecifiers = required(row, install, "torch")?.parse().ok()?;
+        let row = one.row(run.state.catalog)?;
+        let wanted: VersionSpecifiers = install.required(row, "torch")?.parse().ok()?;
         (!wanted.contains(&version)).then_some((one, wanted))
     })?;
     let left = ["torchvision", "torchaudio"].into_iter().find_map(|name| {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use catalog::Catalog;
+use catalog::packages::Row;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::command::{Command, Word};
@@ -61,6 +62,11 @@ pub(crate) struct Requirement {
 }
 
 impl Requirement {
+    /// The catalog's row of a pinned release.
+    pub(crate) fn row(&self, catalog: &'static Catalog) -> Option<&'static Row> {
+        catalog.package(&self.name)?.rows.iter().find(|row| row.releases.contains_key(&self.pin_text))
+    }
+
     /// Where it stands, for people: `line 3`, `line 3 of requirements.txt`.
     pub(crate) fn location(&self) -> String {
         match &self.file {
@@ -71,6 +77,12 @@ impl Requirement {
 }
 
 impl Install {
+    /// What a release requires of a package on the Python of this installation. No Dockerfile names its
+    /// processor.
+    pub(crate) fn required<'r>(&self, row: &'r Row, package: &str) -> Option<&'r str> {
+        row.requirement(package, self.python.series.as_deref(), None)
+    }
+
     /// The requirement of a package, if it is named.
     pub(crate) fn requirement(&self, name: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|one| one.name == name)
