@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::build_files::build_files;
 use crate::compose as compose_rules;
 use crate::dockerfile as rules;
 use crate::file::File;
 use crate::kind::Kind;
 use crate::packages as package_rules;
-use crate::read::build_files::build_files;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;

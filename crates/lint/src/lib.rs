@@ -11,6 +11,7 @@
 mod accelerate;
 mod asks;
 mod base;
+mod build_files;
 pub mod collect;
 mod comments;
 mod compiles;
@@ -25,6 +26,7 @@ pub mod file;
 mod files;
 pub mod fix;
 mod found;
+mod gpus_option;
 mod hf_transfer;
 mod ignore;
 mod image_entrypoints;

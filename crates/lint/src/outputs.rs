@@ -94,12 +94,6 @@ fn is_training(word: &str) -> bool {
     base.ends_with(".py") && ["train", "finetune", "sft"].iter().any(|part| base.contains(part))
 }
 
-/// Whether a path is a directory or lies below it.
-pub(crate) fn is_below(path: &str, directory: &str) -> bool {
-    let rest = path.strip_prefix(directory.trim_end_matches('/'));
-    !directory.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// The first of these mounted directories that has almost the name of an output's, and that none of these
 /// texts names: what something else uses is there for that.
 pub(crate) fn meant<'m>(

@@ -7,6 +7,12 @@ pub(crate) fn base_name(name: &str) -> String {
     name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
 }
 
+/// Whether a path is a directory or lies below it.
+pub(crate) fn is_below(path: &str, directory: &str) -> bool {
+    let rest = path.strip_prefix(directory.trim_end_matches('/'));
+    !directory.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The kind that a name says: `Dockerfile`, `cuda.Dockerfile`, `Dockerfile.gpu`, `compose.yaml`,
 /// `docker-compose.gpu.yml`, `stack.yml`.
 pub fn kind_of_name(name: &str) -> Option<Kind> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::Base;
-use crate::read::build_files::build_text;
+use crate::build_files::build_text;
 use crate::read::cmake;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::instructions::Instruction;

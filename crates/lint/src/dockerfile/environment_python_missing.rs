@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::base::Base;
-use crate::outputs::is_below;
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::uv_environments::{UvEnvironment, environments};
 

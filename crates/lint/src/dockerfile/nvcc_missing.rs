@@ -1,8 +1,8 @@
 //! CUDA code is to be compiled where there is no nvcc.
 
 use super::architecture_list_missing::{local_projects, setup_of};
+use crate::build_files::build_text;
 use crate::compiles;
-use crate::read::build_files::build_text;
 use crate::read::cmake;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};

@@ -1,9 +1,9 @@
 //! A server in a pod that loads a model from a directory that its image does not have.
 
 use crate::model_path::{local_model, not_mounted};
-use crate::outputs::is_below;
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

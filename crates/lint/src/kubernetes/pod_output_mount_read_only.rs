@@ -1,8 +1,9 @@
 //! A container that writes its results to a volume that it may only read.
 
-use crate::outputs::{Output, is_below, outputs};
+use crate::outputs::{Output, outputs};
 use crate::read::compose::below;
 use crate::read::manifest::{Container, Manifest, list, scalar};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 macro_rules! trainer {

@@ -1,7 +1,8 @@
 //! Results of a container that are written next to the volume that is mounted for them.
 
-use crate::outputs::{Output, is_below, meant, outputs};
+use crate::outputs::{Output, meant, outputs};
 use crate::read::manifest::{Container, Manifest, list, scalar};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

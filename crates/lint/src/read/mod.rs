@@ -3,7 +3,6 @@
 pub(crate) mod accelerate;
 pub(crate) mod assigned;
 pub(crate) mod broken;
-pub(crate) mod build_files;
 pub(crate) mod cmake;
 pub(crate) mod compose;
 pub(crate) mod config;

@@ -1,8 +1,8 @@
 //! A program that starts docker with a list of GPUs.
 
+use crate::gpus_option::fault;
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use crate::script::gpus_list_not_quoted::fault;
 
 pub(crate) const RULE: Rule = Rule {
     id: "gpus-list-not-quoted-in-program",

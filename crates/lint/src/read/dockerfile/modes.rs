@@ -3,7 +3,7 @@
 use super::Run;
 use super::copied::join;
 use super::instructions::Instruction;
-use crate::outputs::is_below;
+use crate::recognize::is_below;
 
 /// Whether COPY or ADD puts a file at a path of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
