@@ -1,5 +1,7 @@
 //! Minimal sets of incompatible requirements.
 
+use std::collections::HashMap;
+
 use super::super::request::{Request, Requirement, RequirementKind};
 use super::super::search::{self, Choice};
 use super::super::universe::Universe;
@@ -14,9 +16,17 @@ pub(super) struct Searcher<'u, 'r> {
     pub request: &'r Request,
     /// Searches made so far.
     pub searches: usize,
+    /// The requirements of the request, each once: a set of them is known by the bits of their positions.
+    distinct: Vec<Requirement>,
+    /// Which sets hold together: conflicts that share requirements ask about the same ones.
+    held: HashMap<u64, bool>,
 }
 
-impl<'u> Searcher<'u, '_> {
+impl<'u, 'r> Searcher<'u, 'r> {
+    pub(super) fn new(universe: &'u Universe, request: &'r Request) -> Searcher<'u, 'r> {
+        Searcher { universe, request, searches: 0, distinct: distinct(request), held: HashMap::new() }
+    }
+
     /// The request with other requirements.
     pub(super) fn with(&self, requirements: &[Requirement]) -> Request {
         Request {
@@ -29,7 +39,24 @@ impl<'u> Searcher<'u, '_> {
 
     /// Whether anything meets these requirements, as far as is known.
     pub(super) fn hold(&mut self, requirements: &[Requirement]) -> bool {
-        self.hold_within(requirements, Tolerance::LOOSEST)
+        let Some(set) = self.set(requirements) else {
+            return self.hold_within(requirements, Tolerance::LOOSEST);
+        };
+        if let Some(known) = self.held.get(&set) {
+            return *known;
+        }
+        let holds = self.hold_within(requirements, Tolerance::LOOSEST);
+        self.held.insert(set, holds);
+        holds
+    }
+
+    /// The bits of some requirements; `None` if one is not of the request, or there are too many.
+    fn set(&self, requirements: &[Requirement]) -> Option<u64> {
+        let position = |one| self.distinct.iter().position(|known| known == one);
+        requirements.iter().try_fold(0, |set, one| {
+            let bit = u32::try_from(position(one)?).ok()?;
+            Some(set | 1_u64.checked_shl(bit)?)
+        })
     }
 
     /// The same, alone or together with some GPUs: an old driver may only do because the GPUs are data-centre

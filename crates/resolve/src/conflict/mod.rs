@@ -41,7 +41,7 @@ const STACKS: usize = 8;
 
 /// Why no stack meets a request.
 pub(crate) fn explain(universe: &Universe, request: &Request) -> Conflict {
-    explain_with(&mut Searcher { universe, request, searches: 0 })
+    explain_with(&mut Searcher::new(universe, request))
 }
 
 fn explain_with(searcher: &mut Searcher) -> Conflict {
