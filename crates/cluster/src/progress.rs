@@ -2,13 +2,13 @@
 //! JSON.
 
 use crate::problem::Step;
+use crate::waiting;
 use diagnostic::units::short_size;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anstyle::AnsiColor;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 use serde_json::json;
 
 use diagnostic::render::message_keys;
@@ -67,10 +67,7 @@ impl Progress {
 
     fn bar(&self, all: &MultiProgress) -> ProgressBar {
         let bar = all.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed:.dim}") {
-            bar.set_style(if self.unicode { style } else { style.tick_chars("|/-\\+") });
-        }
-        bar.enable_steady_tick(Duration::from_millis(120));
+        waiting::turn(&bar, self.unicode);
         bar
     }
 

@@ -119,6 +119,14 @@ impl Shared {
     }
 }
 
+/// Makes a bar a spinner that moves by itself, with what is waited for and for how long.
+pub(crate) fn turn(bar: &ProgressBar, unicode: bool) {
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed:.dim}") {
+        bar.set_style(if unicode { style } else { style.tick_chars("|/-\\+") });
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+}
+
 impl State {
     /// The phase gets its line or its spinner.
     fn begin(&mut self) {
@@ -129,10 +137,7 @@ impl State {
         }
         if self.bar.is_none() {
             let bar = ProgressBar::new_spinner().with_elapsed(since.elapsed());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed:.dim}") {
-                bar.set_style(if terminal::unicode() { style } else { style.tick_chars("|/-\\+") });
-            }
-            bar.enable_steady_tick(Duration::from_millis(120));
+            turn(&bar, terminal::unicode());
             self.bar = Some(bar);
         }
         self.redraw();

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::overview::report;
+use super::overview::values;
 use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use diagnostic::Fix;
@@ -214,39 +215,32 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
 /// What differs, a row each; what is the same in one line. Many machines go into groups.
 fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
     let members = &inspection.fleet.members;
-    let (mut same, mut rows): (Vec<String>, Vec<(&str, Vec<String>)>) = (Vec::new(), Vec::new());
+    let (mut same, mut different) = (Vec::new(), Vec::new());
     for one in TRAITS {
-        let found: Vec<Fact<String>> = members.iter().map(|member| (one.of)(&member.facts)).collect();
-        let values: Vec<String> = found.iter().map(value).collect();
-        match found.first() {
-            Some(first) if values.iter().all(|one| *one == values[0]) => match first {
-                Fact::Absent => {}
-                Fact::Unknown(_) => rows.push((one.name, values)),
-                Fact::Known(known) => same.push(format!("{} {known}", one.name)),
-            },
-            _ => rows.push((one.name, values)),
+        let values = values(one, members);
+        match &values[..] {
+            [(Fact::Absent, _)] => {}
+            [(Fact::Known(known), _)] => same.push(format!("{} {known}", one.name)),
+            _ => different.push((one, values)),
         }
     }
     if !same.is_empty() {
         wrapped(text, &same.join(", "), "the same: ", "  ", layout);
     }
-    if rows.is_empty() {
+    if different.is_empty() {
         return;
     }
     if members.len() > COLUMNS_MAX {
-        for (name, values) in rows {
-            wrapped(
-                text,
-                &grouped(members.iter().map(|member| member.name.as_str()), &values),
-                &format!("{name}: "),
-                "  ",
-                layout,
-            );
+        for (one, values) in different {
+            wrapped(text, &grouped(&values), &format!("{}: ", one.name), "  ", layout);
         }
         return;
     }
     let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-    rows.insert(0, ("differs", names));
+    let mut rows = vec![("differs", names)];
+    rows.extend(different.iter().map(|(one, _)| {
+        (one.name, members.iter().map(|member| value(&(one.of)(&member.facts))).collect::<Vec<_>>())
+    }));
     let first = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let width =
         |column: usize| rows.iter().map(|(_, values)| values[column].chars().count()).max().unwrap_or(0);
@@ -260,20 +254,12 @@ fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
 }
 
 /// `580.95.05: node1, node2 and 60 more; 550.54.14: node7`.
-fn grouped<'n>(names: impl Iterator<Item = &'n str>, values: &[String]) -> String {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, value) in names.zip(values) {
-        match groups.iter_mut().find(|(known, _)| known == value) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((value, vec![name])),
-        }
-    }
-    groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
-    let group = |(value, names): &(&str, Vec<&str>)| match names.len() {
-        0..=4 => format!("{value}: {}", names.join(", ")),
-        count => format!("{value}: {} and {} more", names[..3].join(", "), count - 3),
+fn grouped(values: &[(Fact<String>, Vec<&str>)]) -> String {
+    let group = |(found, names): &(Fact<String>, Vec<&str>)| match (value(found), names.len()) {
+        (value, 0..=4) => format!("{value}: {}", names.join(", ")),
+        (value, count) => format!("{value}: {} and {} more", names[..3].join(", "), count - 3),
     };
-    groups.iter().map(group).collect::<Vec<_>>().join("; ")
+    values.iter().map(group).collect::<Vec<_>>().join("; ")
 }
 
 /// One machine: its counts, and what is wrong with it.

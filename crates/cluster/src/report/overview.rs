@@ -151,7 +151,7 @@ fn compared(members: &[Member]) -> (Vec<String>, Vec<Row>) {
 
 /// Each value with the nodes that have it, the one of most nodes first; unknown is one value, for whatever
 /// reason.
-fn values<'m>(one: &Trait, members: &'m [Member]) -> Vec<(Fact<String>, Vec<&'m str>)> {
+pub(super) fn values<'m>(one: &Trait, members: &'m [Member]) -> Vec<(Fact<String>, Vec<&'m str>)> {
     let mut values: Vec<(Fact<String>, Vec<&str>)> = Vec::new();
     for member in members {
         let found = (one.of)(&member.facts);
