@@ -59,12 +59,11 @@ pub(super) struct Screen {
     #[arg(long, global = true, help_heading = OUTPUT, hide_short_help = true)]
     quiet: bool,
 
-    /// Address of envdoc's documentation, to whose pages ids link on terminals that show links.
+    /// Address of envdoc's documentation, to whose pages ids link on terminals that show links [env:
+    /// ENVDOC_DOCS_URL].
     #[arg(
         long,
         value_name = "URL",
-        env = "ENVDOC_DOCS_URL",
-        hide_env_values = true,
         value_parser = links::base,
         global = true,
         help_heading = OUTPUT,
@@ -95,9 +94,19 @@ impl Screen {
         if self.quiet {
             terminal::be_quiet();
         }
-        let published = option_env!("ENVDOC_DOCS_URL").and_then(|address| links::base(address).ok());
-        if let Some(base) = self.docs_url.clone().or(published) {
+        if let Some(base) = self.docs_url.clone().or_else(documentation) {
             links::to(base);
         }
+    }
+}
+
+/// The address in the environment, else that of the release. A wrong one is no reason to refuse a command.
+fn documentation() -> Option<String> {
+    match host::variables::text("ENVDOC_DOCS_URL").filter(|address| !address.is_empty()) {
+        Some(address) => {
+            let base = links::base(&address);
+            base.map_err(|why| terminal::note(&format!("warning: ENVDOC_DOCS_URL is ignored: {why}"))).ok()
+        }
+        None => option_env!("ENVDOC_DOCS_URL").and_then(|address| links::base(address).ok()),
     }
 }

@@ -60,7 +60,7 @@ pub(super) struct Args {
     force: bool,
 
     /// Fail if the result differs from the lock file: --lock, else the envdoc.lock next to --request.
-    #[arg(long, conflicts_with = "force", help_heading = LOCK, hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["force", "why"], help_heading = LOCK, hide_short_help = true)]
     locked: bool,
 
     /// Explain a version: torch==2.6.0.

@@ -239,8 +239,14 @@ impl Args {
             .hint("to test NCCL on N GPUs of this machine: envdoc smoke --local --gpus N"));
         }
         // Before the measurement, which takes minutes.
-        for path in [&self.html, &self.svg, &self.save_baseline].into_iter().flatten() {
+        let files: Vec<&PathBuf> =
+            [&self.html, &self.svg, &self.save_baseline].into_iter().flatten().collect();
+        for (index, path) in files.iter().enumerate() {
             file::free(path, self.force)?;
+            if files[..index].contains(path) {
+                let message = format!("two reports would be written to {}", path.display());
+                return Err(Error::new(Kind::Usage, message));
+            }
         }
         let options = Options {
             catalog,

@@ -19,7 +19,7 @@ use host::snapshot::Snapshot;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Write to FILE instead of standard output.
+    /// Write to FILE instead of standard output (-).
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -48,7 +48,8 @@ Examples:
 impl Args {
     /// Gathers and writes.
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
-        self.output.as_deref().map_or(Ok(()), |path| file::free(path, self.force))?;
+        let output = self.output.as_deref().filter(|path| path.as_os_str() != "-");
+        output.map_or(Ok(()), |path| file::free(path, self.force))?;
         let (recorder, _) = super::read_machine(
             catalog,
             self.root.as_deref(),
@@ -61,7 +62,7 @@ impl Args {
             snapshot = snapshot.redact();
         }
         let text = json::text(&snapshot)?;
-        match &self.output {
+        match output {
             None => terminal::print(&text)?,
             Some(path) => {
                 file::write_private(path, &text, self.force)?;

@@ -768,6 +768,16 @@ fn output_gets_the_report_that_a_pipe_would_get() {
         let (code, stderr) = refused(&["check", "--from", "/no/such.json", "-o", to]);
         assert!(code == 2 && stderr.contains(why), "{stderr}");
     }
+    // A file in its place would remove it: /dev/null, in the worst case.
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let pipe = pipe.to_str().unwrap();
+    for arguments in [&["checks", "-o", pipe][..], &["snapshot", "--force", "-o", pipe]] {
+        let (code, stderr) = refused(arguments);
+        assert!(code == 2 && stderr.contains("it is a device or a pipe"), "{stderr}");
+    }
+    let (code, stderr) = refused(&["smoke", "--local", "--html", "a", "--svg", "a"]);
+    assert!(code == 2 && stderr.contains("two reports would be written to a"), "{stderr}");
     // So are files next to the report: no rank was started.
     fs::write(&file, "mine").unwrap();
     for (option, to, why) in [

@@ -131,6 +131,8 @@ fn a_name_that_up_would_refuse_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("name"), "{}", text(&output.stderr));
     assert!(!machine.path("My Team/cluster.yaml").exists());
+    let nameless = machine.run(&[TWO, &["--gpus", "8", "--image", "a:1", "-o", "/cluster.yaml"]].concat());
+    assert!(nameless.status.code() == Some(2) && text(&nameless.stderr).contains("pass --name"));
     assert!(!asked.exists(), "before machines are asked");
 }
 

@@ -187,6 +187,45 @@ fn locked_means_every_architecture_and_every_package() {
     assert!(text(&locked().stderr).contains("einops"), "{}", text(&locked().stderr));
 }
 
+/// NVIDIA's torch is on no index: such a lock has versions alone, and they are all that can be compared.
+#[test]
+fn a_lock_of_an_image_with_torch_can_be_required_exactly() {
+    let project = Project::new(Some("0"));
+    project.write("request.yaml", "base: ngc\ncuda: 13.0\ndeepspeed: any\n");
+    let made = project.run(&[LOCK, &["--output", "envdoc.lock"]].concat());
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    let locked = || project.run(&["resolve", "--request", "request.yaml", "--locked"]);
+    assert_eq!(locked().status.code(), Some(0), "{}", text(&locked().stderr));
+    project.write("request.yaml", "base: ngc\ncuda: 13.0\ndeepspeed: any\npackages: [peft]\n");
+    assert_ne!(locked().status.code(), Some(0), "{}", text(&locked().stdout));
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let project = Project::new(Some("0"));
+    for arguments in [
+        &["resolve", "--request", "request.yaml", "--locked", "--why", "numpy"][..],
+        &["render", "lock", "--request", "request.yaml", "--locked"],
+    ] {
+        let output = project.run(arguments);
+        assert!(
+            output.status.code() == Some(2) && text(&output.stderr).contains("--locked"),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_lock_is_refused_before_uv_runs() {
+    let project = Project::new(Some("5"));
+    project.write("envdoc.lock", "mine\n");
+    let started = std::time::Instant::now();
+    let output = project.run(&[LOCK, &["--output", "envdoc.lock"]].concat());
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("already exists"));
+    assert!(started.elapsed().as_secs() < 5, "uv ran");
+    assert_eq!(fs::read_to_string(project.path("envdoc.lock")).unwrap(), "mine\n");
+}
+
 /// It has versions and no packages, which only a request file asks for.
 #[test]
 fn a_lock_that_resolve_wrote_can_be_required_exactly() {
@@ -198,6 +237,9 @@ fn a_lock_that_resolve_wrote_can_be_required_exactly() {
     assert_eq!(resolve(&["--torch", "2.6.0"]).0, 0);
     assert_eq!(resolve(&["--locked"]), (0, String::new()));
     assert_eq!(resolve(&["--torch", "2.7.1", "--locked"]).0, 1, "no stack is both");
+    let (code, stderr) = resolve(&["--deepspeed", "--locked"]);
+    assert!(code == 2 && stderr.contains("none in the lock, "), "{code}: {stderr}");
+    assert!(stderr.contains("`envdoc resolve --lock x.lock --force`"), "{stderr}");
     let (code, stderr) = resolve(&["--request", "request.yaml", "--locked"]);
     assert!(code == 2 && stderr.contains("it pins top-level versions alone"), "{code}: {stderr}");
 }

@@ -89,15 +89,23 @@ impl LockRequest {
     }
 
     /// An error where a plan differs from a lock that must be met exactly.
-    pub(crate) fn accept(&self, kept: &LockFile, drift: &[String]) -> Result<(), Error> {
-        let partial = kept.lock.packages.is_none() && !self.versions_suffice;
-        if !self.exact || (drift.is_empty() && !partial) {
+    pub(crate) fn accept(&self, kept: &LockFile, plan: &Plan) -> Result<(), Error> {
+        let versions_suffice = self.versions_suffice || torch_of_image(&plan.stack);
+        let partial = kept.lock.packages.is_none() && !versions_suffice;
+        let drift = plan.lock_drift.iter().map(String::as_str);
+        let top_level = "it pins top-level versions alone, not the whole Python set";
+        let all: Vec<&str> = drift.chain(partial.then_some(top_level)).collect();
+        if !self.exact || all.is_empty() {
             return Ok(());
         }
-        let top_level = "it pins top-level versions alone, not the whole Python set";
-        let all: Vec<&str> = drift.iter().map(String::as_str).chain(partial.then_some(top_level)).collect();
+        let command = match self.versions_suffice {
+            true => {
+                format!("`envdoc resolve --lock {} --force` with the same options", shell::word(&kept.name))
+            }
+            false => again(&kept.name),
+        };
         Err(Error::new(Kind::File, format!("{}: {}", kept.name, all.join("; ")))
-            .hint(format!("regenerate it and review the change: {}", again(&kept.name))))
+            .hint(format!("regenerate it and review the change: {command}")))
     }
 }
 
@@ -139,7 +147,7 @@ fn compile(plan: &Plan) -> Result<Vec<LockedPackage>, Error> {
     // In a directory without settings: uv would take indexes from the files of the checkout that envdoc runs
     // in, and it runs the builds of packages that it finds there.
     match process::run_in(Path::new("/"), &argv, &requirements, Instant::now() + UV_TIMEOUT) {
-        Reading::Ran { status: Some(0), stdout, .. } => Ok(lock::parse(&stdout)),
+        Reading::Ran { status: Some(0), stdout, .. } => with_hashes(lock::parse(&stdout)),
         Reading::Absent | Reading::Text(_) => Err(Error::new(
             Kind::Usage,
             "`render lock` requires uv, which is not installed: it finds the packages and their hashes",
@@ -149,5 +157,18 @@ fn compile(plan: &Plan) -> Result<Vec<LockedPackage>, Error> {
             Err(Error::new(Kind::Network, format!("uv pip compile failed: {}", stderr.trim())))
         }
         Reading::Failed(why) => Err(Error::new(Kind::Network, format!("uv pip compile: {why}"))),
+    }
+}
+
+/// A version without hashes could be replaced on the index. What comes from an address (`name @ git+…`) has
+/// none.
+fn with_hashes(packages: Vec<LockedPackage>) -> Result<Vec<LockedPackage>, Error> {
+    let bare = packages.iter().find(|one| one.hashes.is_empty() && one.requirement.contains("=="));
+    match bare {
+        Some(bare) => {
+            let message = format!("uv pip compile gave no hash for {}", bare.requirement);
+            Err(Error::new(Kind::Network, message))
+        }
+        None => Ok(packages),
     }
 }

@@ -212,7 +212,7 @@ impl PlanRequest {
     /// The notes on a lock that the plan ignores; an error with `--locked`.
     fn ignored_lock(&self, lock: Option<&LockFile>, plan: &Plan) -> Result<Vec<String>, Error> {
         let Some(lock) = lock else { return Ok(Vec::new()) };
-        self.lock.accept(lock, &plan.lock_drift)?;
+        self.lock.accept(lock, plan)?;
         let mut notes: Vec<String> =
             plan.lock_drift.iter().map(|one| format!("{}: {one}", lock.name)).collect();
         if !notes.is_empty() {

@@ -140,14 +140,20 @@ struct NodeValues {
 /// Refuses what was asked for where cluster.yaml could not have it. `directory`: the name of the file's
 /// directory, which is the cluster's where none is given.
 pub fn check(asked: &Asked, directory: Option<&str>) -> Result<(), Error> {
+    if asked.name.is_none() {
+        let fits =
+            At("the name of the directory".to_owned()).fits(&value::CLUSTER, directory.unwrap_or_default());
+        fits.map_err(|error| Error::from(error).hint("pass --name"))?;
+    }
+    check_options(asked)
+}
+
+fn check_options(asked: &Asked) -> Result<(), Error> {
     let fits = |option: &str, rule: &Rule, value: &Option<String>| match value {
         Some(value) => At(option.to_owned()).fits(rule, value).map(drop),
         None => Ok(()),
     };
     fits("--name", &value::CLUSTER, &asked.name)?;
-    if let (None, Some(name)) = (&asked.name, directory) {
-        At("--name (not given, taken from the directory)".to_owned()).fits(&value::CLUSTER, name)?;
-    }
     fits("--image", &value::IMAGE, &asked.image)?;
     fits("--user", &value::SSH_USER, &asked.user)
 }
@@ -157,7 +163,7 @@ pub fn check(asked: &Asked, directory: Option<&str>) -> Result<(), Error> {
 /// # Errors
 /// How many GPUs a machine has is unknown: then nobody knows how many processes a job has there.
 pub fn text(asked: &Asked) -> Result<String, Error> {
-    check(asked, None)?;
+    check_options(asked)?;
     let (mut nodes, mut unknown) = (Vec::new(), Vec::new());
     for found in &asked.nodes {
         let Some(gpus) = found.gpus.or(asked.gpus) else {

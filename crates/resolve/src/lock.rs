@@ -3,8 +3,11 @@
 //! The stack of a lock becomes requirements: every part exactly as written. So a lock resolves to
 //! itself as long as it holds, and when it does not the conflict names the parts of it that cannot stay.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::outcome::Stack;
 use super::request::{Base, Requirement, RequirementKind, Versions};
@@ -123,7 +126,7 @@ impl Lock {
     /// tells otherwise now.
     pub fn differences(&self, now: &Stack) -> Vec<String> {
         let fields = |stack: &Stack| match serde_json::to_value(stack) {
-            Ok(serde_json::Value::Object(mut fields)) => {
+            Ok(Value::Object(mut fields)) => {
                 // Made from the rest.
                 fields.remove("install");
                 fields
@@ -131,12 +134,38 @@ impl Lock {
             _ => serde_json::Map::new(),
         };
         let (kept, now) = (fields(&self.stack), fields(now));
-        let differs = |(name, value): (&String, &serde_json::Value)| {
-            let other = now.get(name).filter(|other| *other != value)?;
-            Some(format!("{name}: {value} in the lock, {other} now"))
-        };
-        kept.iter().filter_map(differs).collect()
+        let mut found = Vec::new();
+        for name in kept.keys().chain(now.keys()).collect::<BTreeSet<_>>() {
+            match (kept.get(name), now.get(name)) {
+                // Names with versions; a file has no empty one.
+                (Some(Value::Object(_)), _) | (_, Some(Value::Object(_))) => {
+                    let (kept, now) = (parts(kept.get(name)), parts(now.get(name)));
+                    let names: BTreeSet<&String> = kept.keys().chain(now.keys()).collect();
+                    let differing = names.into_iter();
+                    found
+                        .extend(differing.filter_map(|part| difference(part, kept.get(part), now.get(part))));
+                }
+                (Some(value), Some(other)) => found.extend(difference(name, Some(value), Some(other))),
+                // A key that the envdoc of the lock did not know, or that this one does not know any more.
+                _ => {}
+            }
+        }
+        found
     }
+}
+
+fn parts(value: Option<&Value>) -> serde_json::Map<String, Value> {
+    value.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// `numpy: 2.5.5 in the lock, none now`
+fn difference(name: &str, kept: Option<&Value>, now: Option<&Value>) -> Option<String> {
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    (kept != now).then(|| format!("{name}: {} in the lock, {} now", text(kept), text(now)))
 }
 
 #[cfg(test)]
@@ -222,7 +251,10 @@ mod tests {
         let mut older = lock.stack.clone();
         older.nccl = Some("2.0.0".into());
         older.install.clear();
-        assert!(lock.differences(&older)[0].starts_with("nccl: "), "{:?}", lock.differences(&older));
+        older.packages.insert("einops".into(), "0.8.1".into());
+        let differences = lock.differences(&older);
+        assert!(differences.iter().any(|one| one.starts_with("nccl: ")), "{differences:?}");
+        assert!(differences.contains(&"einops: none in the lock, 0.8.1 now".to_owned()), "{differences:?}");
     }
 
     #[test]

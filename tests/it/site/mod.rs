@@ -453,6 +453,15 @@ fn ids_in_reports_link_to_pages() {
             let page = explained.get(id).unwrap_or_else(|| panic!("{id} has no page"));
             assert!(site.pages.contains_key(&format!("{page}.md")), "{page}");
         }
+        // A variable that is wrong, or set to nothing, is no reason to refuse a command.
+        for address in ["", "nowhere"] {
+            let mut command = run(arguments);
+            command.env("ENVDOC_DOCS_URL", address).env_remove("FORCE_HYPERLINK");
+            let output = command.output().unwrap();
+            assert!(!output.stdout.is_empty());
+            let noted = String::from_utf8(output.stderr).unwrap().contains("ENVDOC_DOCS_URL is ignored");
+            assert_eq!(noted, !address.is_empty(), "{address:?}");
+        }
         let piped = run(arguments).output().unwrap();
         assert!(!piped.stdout.contains(&0x1b), "a pipe gets no links");
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::overview::report;
-use super::overview::values;
+use super::overview::{few, values};
 use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use diagnostic::Fix;
@@ -255,10 +255,7 @@ fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
 
 /// `580.95.05: node1, node2 and 60 more; 550.54.14: node7`.
 fn grouped(values: &[(Fact<String>, Vec<&str>)]) -> String {
-    let group = |(found, names): &(Fact<String>, Vec<&str>)| match (value(found), names.len()) {
-        (value, 0..=4) => format!("{value}: {}", names.join(", ")),
-        (value, count) => format!("{value}: {} and {} more", names[..3].join(", "), count - 3),
-    };
+    let group = |(found, names): &(Fact<String>, Vec<&str>)| format!("{}: {}", value(found), few(names));
     values.iter().map(group).collect::<Vec<_>>().join("; ")
 }
 

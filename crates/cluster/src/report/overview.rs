@@ -48,12 +48,13 @@ fn counts(nodes: &[NodeResults]) -> String {
 
 /// The sections before the results.
 fn sections(inspection: &Inspection) -> Vec<Section> {
-    let (same, different) = compared(&inspection.fleet.members);
+    let Compared { same, different, unknown } = compared(&inspection.fleet.members);
     let all = [
         ("Nodes", Body::Nodes(nodes(&inspection.nodes))),
         ("Not inspected", not_inspected(&inspection.nodes)),
         ("Differences between the nodes", Body::Table { columns: DIFFERENCES, rows: different }),
         ("Identical on all nodes that could be read", Body::List(same)),
+        ("Unknown on every node", Body::List(unknown)),
     ];
     let shown = |(heading, body)| Section::new(heading, body);
     all.into_iter().filter_map(shown).collect()
@@ -118,21 +119,31 @@ fn not_inspected(nodes: &[NodeResults]) -> Body {
     Body::Table { columns: NOT_INSPECTED, rows: nodes.map(row).collect() }
 }
 
-/// What all nodes have that could be read, and a row for each value of what differs.
-fn compared(members: &[Member]) -> (Vec<String>, Vec<Row>) {
-    let (mut same, mut different) = (Vec::new(), Vec::new());
+/// The properties of the nodes.
+#[derive(Debug, Default)]
+struct Compared {
+    /// What all nodes have, or lack, that could be read; with those that could not.
+    same: Vec<String>,
+    /// A row for each value of what differs.
+    different: Vec<Row>,
+    /// What no node's inspection says.
+    unknown: Vec<String>,
+}
+
+fn compared(members: &[Member]) -> Compared {
+    let mut all = Compared::default();
     for one in TRAITS {
         let values = values(one, members);
         let (unknown, read): (Vec<_>, Vec<_>) =
             values.iter().partition(|(found, _)| matches!(found, Fact::Unknown(_)));
-        let but =
-            unknown.iter().map(|(_, nodes)| format!(" (unknown on {})", nodes.len())).collect::<String>();
+        let but: String = unknown.iter().map(|(_, nodes)| format!(" (unknown on {})", few(nodes))).collect();
         match &read[..] {
             [] if unknown.is_empty() => {}
-            [] => same.push(format!("{}: unknown on every node", one.name)),
-            [(Fact::Known(known), _)] => same.push(format!("{}: {known}{but}", one.name)),
-            [(Fact::Absent, _)] => {}
-            _ => different.extend(values.iter().map(|(found, nodes)| {
+            [] => all.unknown.push(one.name.to_owned()),
+            // That nodes without GPUs have no driver tells nothing.
+            [(Fact::Absent, _)] if unknown.is_empty() => {}
+            [(found, _)] => all.same.push(format!("{}: {}{but}", one.name, value(found))),
+            _ => all.different.extend(values.iter().map(|(found, nodes)| {
                 let found = match found {
                     Fact::Unknown(_) => "unknown".to_owned(),
                     known => value(known),
@@ -146,7 +157,15 @@ fn compared(members: &[Member]) -> (Vec<String>, Vec<Row>) {
             })),
         }
     }
-    (same, different)
+    all
+}
+
+/// `node1, node2, node3 and 60 more`.
+pub(super) fn few(names: &[&str]) -> String {
+    match names.len() {
+        0..=MANY => names.join(", "),
+        count => format!("{} and {} more", names[..3].join(", "), count - 3),
+    }
 }
 
 /// Each value with the nodes that have it, the one of most nodes first; unknown is one value, for whatever
@@ -221,7 +240,7 @@ mod tests {
             ("node4", with_kernel("5.15.0"), Access::Inspected),
         ]);
         assert_eq!(counts(&inspection.nodes), "4 nodes: 3 inspected, 1 unreachable");
-        let (_, rows) = compared(&inspection.fleet.members);
+        let rows = compared(&inspection.fleet.members).different;
         let kernels: Vec<Vec<String>> =
             rows.into_iter().map(|row| row.cells).filter(|cells| cells[0] == "kernel").collect();
         let expected = [
@@ -230,6 +249,24 @@ mod tests {
             ["kernel", "unknown", "1", "node3"],
         ];
         assert_eq!(kernels, expected);
+    }
+
+    /// What one node lacks and another does not tell is not left out, and what no node tells is no property of
+    /// all.
+    #[test]
+    fn unknown_properties_are_shown() {
+        let without = |facts: &mut Facts| facts.system.kernel = Fact::Absent;
+        let inspection = inspection(vec![
+            ("node1", server::server(without), Access::Inspected),
+            ("node2", unknown(), Access::Unreachable),
+        ]);
+        let compared = compared(&inspection.fleet.members);
+        assert!(compared.same.contains(&"kernel: none (unknown on node2)".to_owned()), "{compared:?}");
+        let nobody = super::compared(&[]);
+        assert!(nobody.same.is_empty() && nobody.unknown.is_empty(), "{nobody:?}");
+        let dark = self::inspection(vec![("node2", unknown(), Access::Unreachable)]);
+        let dark = super::compared(&dark.fleet.members);
+        assert!(dark.same.is_empty() && dark.unknown.contains(&"kernel".to_owned()), "{dark:?}");
     }
 
     /// Everything of an unreachable node is unknown: that is said once, not by a column for every group.

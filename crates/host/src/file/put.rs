@@ -69,8 +69,19 @@ pub(super) enum Target {
     Judged(Entry),
 }
 
+/// Whether a path is a device, a pipe or a socket, or a link to one (`/dev/stdout`): giving a file its name
+/// would remove it.
+pub(super) fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
 /// Writes a file next to `path` and gives it the name.
 pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target) -> Result<(), Error> {
+    if is_special(path) {
+        let message =
+            format!("cannot write {}: it is a device or a pipe, which a file would replace", path.display());
+        return Err(Error::new(Kind::File, message));
+    }
     let temporary = temporary(path);
     let written = write_new(&temporary, bytes, mode);
     let own = written.as_ref().ok().copied();

@@ -234,7 +234,7 @@ impl Connection {
         Box::pin(async move {
             let local = self.local();
             // What ssh has said of earlier attempts says nothing of this one.
-            let before = log(&self.folder).len();
+            let before = self.log_length();
             let ping = tokio::time::timeout_at(deadline.into(), crate::ask(&local, "/_ping"));
             let answer = tokio::select! {
                 answer = ping => answer.ok(),
@@ -264,16 +264,22 @@ impl Connection {
 
     /// Ends after ssh has said that the other side does not forward the socket. It closes the local
     /// connection then, but not always.
-    async fn forwarding_refused(&self, before: usize) {
+    async fn forwarding_refused(&self, before: u64) {
         while messages::forwarding_failure(&self.log_from(before)).is_none() {
             tokio::time::sleep(10 * POLL_INTERVAL).await;
         }
         tokio::time::sleep(REFUSAL_GRACE).await;
     }
 
-    /// What ssh has said since its log had so many bytes.
-    fn log_from(&self, before: usize) -> String {
-        log(&self.folder).get(before..).unwrap_or_default().to_owned()
+    fn log_length(&self) -> u64 {
+        host::file::length(Path::new(&self.folder.path(LOG))).unwrap_or(0)
+    }
+
+    /// What ssh has said since its log had so many bytes, of which the end.
+    fn log_from(&self, before: u64) -> String {
+        let new = self.log_length().saturating_sub(before).min(LOG_LIMIT_BYTES);
+        let bytes = host::file::end(Path::new(&self.folder.path(LOG)), new).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Whether the connection still stands.
