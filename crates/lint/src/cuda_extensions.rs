@@ -11,6 +11,9 @@ pub(crate) fn setup_text<'f>(file: &'f Dockerfile, run: &Run, path: &str) -> Opt
 /// Whether a setup.py makes a CUDAExtension in any case, or under a switch that the image sets; `false` where
 /// it asks for GPUs, of which a build has none, or where that is not known.
 pub(crate) fn makes_extension(text: &str, run: &Run) -> bool {
+    if !text.contains("CUDAExtension") {
+        return false;
+    }
     let names = names(text);
     let code = || text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let calls = |line: &str| {
@@ -23,15 +26,23 @@ pub(crate) fn makes_extension(text: &str, run: &Run) -> bool {
         return false;
     }
     let asks = ["is_available", "device_count"].iter().any(|word| text.contains(word));
-    let switches = SWITCHES.iter().copied().filter(|name| text.contains(name)).collect::<Vec<_>>();
-    match switches.as_slice() {
-        [] => !asks,
-        _ => switches.iter().any(|name| is_on(text, name, run)),
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tests: Vec<(&str, Test)> =
+        SWITCHES.iter().flat_map(|name| tests(&flat, name).into_iter().map(|test| (*name, test))).collect();
+    match tests.is_empty() {
+        true => !asks,
+        false => tests.iter().any(|(name, test)| {
+            let value = run.variable(name).and_then(|value| value.text);
+            value.is_some_and(|value| !value.is_empty() && test.is_free() && test.holds(&value))
+        }),
     }
 }
 
 /// Variables that setup.py files commonly take as a switch for CUDA code.
 const SWITCHES: &[&str] = &["FORCE_CUDA", "WITH_CUDA", "BUILD_CUDA_EXT", "USE_CUDA"];
+
+/// The most aliases, and the most tests of one variable, that are looked at.
+const LIMIT: usize = 32;
 
 /// CUDAExtension, and names that it is assigned to: `ext = CUDAExtension`, `Ext = CUDAExtension if …`.
 fn names(text: &str) -> Vec<String> {
@@ -44,7 +55,7 @@ fn names(text: &str) -> Vec<String> {
             .rsplit_once("CUDAExtension")
             .filter(|(before, _)| before.is_empty() || before.ends_with('.'));
         let alone = rest.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(" if "));
-        if whole && !name.is_empty() && alone {
+        if whole && !name.is_empty() && alone && names.len() < LIMIT {
             names.push(name.to_owned());
         }
     }
@@ -55,21 +66,13 @@ fn is_name(before: &str) -> bool {
     before.ends_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// Whether a condition on a variable certainly holds where a command runs: alone or behind `or`.
-fn is_on(text: &str, name: &str, run: &Run) -> bool {
-    let Some(value) = run.variable(name).and_then(|value| value.text).filter(|text| !text.is_empty()) else {
-        return false;
+/// The tests of a variable of the environment, in a text without line breaks.
+fn tests<'t>(flat: &'t str, name: &str) -> Vec<Test<'t>> {
+    let of = |quoted: String| {
+        let places = flat.match_indices(quoted.as_str()).take(LIMIT);
+        places.filter_map(|(at, _)| Test::read(flat, at, at + quoted.len())).collect::<Vec<_>>()
     };
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let quoted = [format!("\"{name}\""), format!("'{name}'")];
-    quoted.iter().any(|quoted| {
-        flat.match_indices(quoted.as_str()).any(|(at, _)| {
-            let Some(test) = Test::read(&flat, at, at + quoted.len()) else { return false };
-            let free = ["if", "elif", "or", "(", "="].iter().any(|word| test.before.ends_with(word));
-            let ends = [":", " or", " else", ")", " if"].iter().any(|end| test.after.starts_with(end));
-            free && (ends || test.after.is_empty() || is_statement(test.after)) && test.holds(&value)
-        })
-    })
+    [format!("\"{name}\""), format!("'{name}'")].into_iter().flat_map(of).collect()
 }
 
 /// Whether the next statement begins, where the lines of a file are joined.
@@ -126,6 +129,13 @@ impl<'t> Test<'t> {
         Some(Test { before, after, wanted: Some(wanted), number })
     }
 
+    /// Whether nothing else has to hold with it: it stands alone or behind `or`.
+    fn is_free(&self) -> bool {
+        let free = ["if", "elif", "or", "(", "="].iter().any(|word| self.before.ends_with(word));
+        let ends = [":", " or", " else", ")", " if"].iter().any(|end| self.after.starts_with(end));
+        free && (ends || self.after.is_empty() || is_statement(self.after))
+    }
+
     fn holds(&self, value: &str) -> bool {
         match self.wanted {
             Some(wanted) => wanted == value,
@@ -163,6 +173,8 @@ mod tests {
                       CppExtension\nsetup(ext_modules=[Ext('a', [])])\n";
         assert!(makes(choice, "FORCE_CUDA=1") && !makes(choice, "FORCE_CUDA=0"));
         assert!(makes("setup(ext_modules=[CUDAExtension('a', [])])\n", "X=1"));
+        let macros = "setup(ext_modules=[CUDAExtension('a', [], define_macros=[('WITH_CUDA', None)])])\n";
+        assert!(makes(macros, "X=1"));
         assert!(!makes("from torch.utils.cpp_extension import CUDAExtension\n", "X=1"));
     }
 }

@@ -113,7 +113,10 @@ fn pip_refuses(file: &Dockerfile, stage: &Stage, index: usize, line: usize) -> b
     let known = file.base(stage).is_some_and(|base| base.known && Base::of(&base.text).is_some());
     let pip = |run: &Run| {
         let pins = |word: &Word| word.line == line && word.text.contains("==");
-        run.command.certain && run.install.is_some() && run.command.words.iter().any(pins)
+        run.command.certain
+            && !run.state.opaque
+            && run.install.is_some()
+            && run.command.words.iter().any(pins)
     };
     known && stage.commands_of(index).iter().any(pip)
 }

@@ -70,6 +70,10 @@ pub(crate) const RULE: Rule = Rule {
              https://files.example.org/a | tar xz -C /home/u && curl -fsSL https://files.example.org/b | \
              sh\n",
         ),
+        dockerfile(
+            "FROM ubuntu:24.04\nUSER ubuntu\nWORKDIR /home/ubuntu\nRUN (cd /opt && ls) && git clone \
+             https://github.com/acme/kernels && cd ~ && curl -o a https://files.example.org/a\n",
+        ),
         dockerfile("FROM example/base:1\nUSER svc\nRUN hf download a/b --local-dir /models/b\n"),
         dockerfile(
             "FROM ubuntu:24.04\nARG DIR\nRUN mkdir -p /models && chmod 1777 ${DIR:-/models}\nUSER \
@@ -105,9 +109,9 @@ fn is_known(stage: &Stage) -> bool {
 fn first(stages: &[(&Stage, &[Rc<Setup>])]) -> Option<Found> {
     let owners = Owners::of(stages);
     let all = stages.iter().enumerate().flat_map(|(number, (stage, setups))| {
-        stage.runs.iter().filter_map(move |run| Some((number, run, setups.get(run.instruction)?)))
+        stage.runs.iter().filter_map(move |run| Some((number, *stage, run, setups.get(run.instruction)?)))
     });
-    for (number, run, setup) in all {
+    for (number, stage, run, setup) in all {
         let User::Other(user) = &setup.user else { continue };
         if !run.command.certain || run.command.sudo || run.state.opaque {
             continue;
@@ -117,7 +121,7 @@ fn first(stages: &[(&Stage, &[Rc<Setup>])]) -> Option<Found> {
             return None;
         }
         let place: Place = (number, run.instruction);
-        if let Some(path) = written(run).into_iter().find(|path| !owners.may_write(path, place)) {
+        if let Some(path) = written(stage, run).into_iter().find(|path| !owners.may_write(path, place)) {
             return Some(fault(&owners, run, user, &path));
         }
     }
@@ -143,14 +147,22 @@ fn fault(owners: &Owners, run: &Run, user: &str, path: &str) -> Found {
 }
 
 /// The paths that a command certainly writes to, or makes.
-fn written(run: &Run) -> Vec<String> {
+fn written(stage: &Stage, run: &Run) -> Vec<String> {
     let command = &run.command;
+    let workdir = &run.state.files.workdir;
+    // Behind `cd`, subshells and `popd`, nobody knows where a relative path is.
+    let moved =
+        stage.commands_of(run.instruction).first().is_some_and(|first| first.state.files.workdir != *workdir);
     let known = |word: &Word| word.known.then(|| word.text.clone());
     let texts = command.writes.iter().filter_map(known).chain(target(command));
     let path = |text: String| {
         let plain = !text.starts_with(['-', '~', '&']) && !text.contains(['$', '*', '?', '[', '{', ':']);
-        let path = join(&run.state.files.workdir, &text);
-        let fits = plain && !text.is_empty() && path.len() <= PATH_LIMIT_BYTES;
+        let path = join(workdir, &text);
+        let fits = plain
+            && !(moved && !text.starts_with('/'))
+            && !path.contains(['$', '~'])
+            && !text.is_empty()
+            && path.len() <= PATH_LIMIT_BYTES;
         (fits && path.starts_with('/') && path != "/").then_some(path)
     };
     texts.filter_map(path).collect()

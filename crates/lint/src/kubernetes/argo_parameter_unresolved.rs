@@ -76,6 +76,9 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// The most names among which one that is alike is looked for.
+const NAMES_LIMIT: usize = 128;
+
 fn judge(file: &Manifest) -> Vec<Found> {
     let argo =
         |one: &&Document| one.api.starts_with("argoproj.io/") && ARGO_WORKFLOWS.contains(&one.kind.as_str());
@@ -139,7 +142,7 @@ fn of_document(document: &Document) -> Vec<Found> {
 }
 
 fn undefined(line: usize, name: &str, templates: &BTreeMap<&str, &Template>) -> Found {
-    let near = diagnostic::suggest::nearest(name, templates.keys().copied());
+    let near = diagnostic::suggest::nearest(name, templates.keys().copied().take(NAMES_LIMIT));
     let fix = match near {
         Some(near) => format!("Name the template {near}, or add {name}"),
         None => format!("Add a template with the name {name}"),
@@ -203,7 +206,7 @@ fn unresolved(document: &Document, template: &Template) -> Vec<Found> {
         }
         let (kind, bare) = name.split_once('.').unwrap_or_default();
         let own = template.inputs.iter().filter_map(|one| one.strip_prefix(kind)?.strip_prefix('.'));
-        let near = diagnostic::suggest::nearest(bare, own);
+        let near = diagnostic::suggest::nearest(bare, own.take(NAMES_LIMIT));
         let message = format!(
             "template {} uses inputs.{name}, which its inputs do not declare; Argo refuses the workflow: \
              `failed to resolve {{{{inputs.{name}}}}}`",

@@ -6,7 +6,7 @@ use serde_yaml::Value;
 use super::compose::{bare, below, text};
 use super::dockerfile::command::Command;
 use super::script::Script;
-use super::workflow_env::Environment;
+use super::workflow_env::{Environment, Variables};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
 
@@ -54,10 +54,11 @@ impl Workflow {
     pub(crate) fn of(file: &File) -> Workflow {
         let root = serde_yaml::from_str::<Value>(&file.text).unwrap_or_default();
         let lines = YamlLines::read(&file.text, 1);
+        let env = Environment::of_workflow(&root);
         let jobs = below(&root, &["jobs"]).and_then(Value::as_mapping).into_iter().flatten();
         let jobs = jobs.filter_map(|(name, value)| {
             let path = vec!["jobs".to_owned(), text(name)?];
-            Some(job(file, &lines, path, (&root, bare(value))))
+            Some(job(file, &lines, path, (of_job(&env, bare(value)), bare(value))))
         });
         let jobs = jobs.collect();
         Workflow {
@@ -128,8 +129,7 @@ impl Step {
     }
 }
 
-fn job(file: &File, lines: &YamlLines, path: Vec<String>, (root, value): (&Value, &Value)) -> Job {
-    let env = of_job(root, value);
+fn job(file: &File, lines: &YamlLines, path: Vec<String>, (env, value): (Environment, &Value)) -> Job {
     let continues = |value: &Value| below(value, &["continue-on-error"]).is_some_and(|one| *one != false);
     let steps = below(value, &["steps"]).and_then(Value::as_sequence).into_iter().flatten();
     let step = |(index, step): (usize, &Value)| {
@@ -159,11 +159,10 @@ fn job(file: &File, lines: &YamlLines, path: Vec<String>, (root, value): (&Value
 }
 
 /// The variables that every step of a job sees.
-fn of_job(root: &Value, job: &Value) -> Environment {
+fn of_job(workflow: &Variables, job: &Value) -> Environment {
     let steps = below(job, &["steps"]).and_then(Value::as_sequence).into_iter().flatten();
     let runs = steps.filter_map(|step| below(step, &["run"]).and_then(text));
-    let written: Vec<String> = runs.filter(|run| run.contains("GITHUB_ENV")).collect();
-    Environment::of_job(root, job, &written)
+    Environment::of_job(workflow, job, runs.filter(|run| run.contains("GITHUB_ENV")))
 }
 
 /// Whether a condition is never true: `if: false`.

@@ -1,6 +1,7 @@
 //! The variables of a workflow, as `${{ env.NAME }}` sees them in the steps of a job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde_yaml::Value;
 
@@ -10,40 +11,55 @@ use super::compose::{below, text};
 const LENGTH_LIMIT: usize = 16_384;
 
 /// Names and values that are known; of a name that a step of the job writes to `$GITHUB_ENV` nobody knows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
+    /// Of the step, the values of the others put in.
+    own: BTreeMap<String, String>,
+    job: Rc<Job>,
+}
+
+/// The variables of a whole workflow.
+pub(super) type Variables = Rc<BTreeMap<String, String>>;
+
+/// What all steps of a job share.
+#[derive(Debug, Default)]
+struct Job {
     values: BTreeMap<String, String>,
+    workflow: Variables,
+    /// Names that a step writes while the job runs.
+    written: BTreeSet<String>,
 }
 
 impl Environment {
-    /// Those of a job: of the workflow, and its own over them.
-    pub(super) fn of_job(root: &Value, job: &Value, written: &[String]) -> Environment {
-        let mut values = BTreeMap::new();
-        for value in [root, job] {
-            values.extend(entries(value));
-        }
-        let unknown = |name: &String| {
-            written.iter().any(|run| {
-                let mut places = run.match_indices(name.as_str());
-                places.any(|(at, _)| run[at + name.len()..].starts_with(['=', '<']))
-            })
-        };
-        // A job has few steps that write, and each is looked through once for each name.
-        values.retain(|name, _| !unknown(name));
-        Environment { values }
+    /// The variables of a whole workflow.
+    pub(super) fn of_workflow(root: &Value) -> Variables {
+        Rc::new(entries(root).collect())
+    }
+
+    /// Those of a job: of the workflow, and its own over them; `runs` are the scripts that name
+    /// `$GITHUB_ENV`.
+    pub(super) fn of_job(
+        workflow: &Variables,
+        job: &Value,
+        runs: impl Iterator<Item = String>,
+    ) -> Environment {
+        let written = runs.flat_map(|run| set_in(&run)).collect();
+        let values = entries(job).collect();
+        let job = Rc::new(Job { values, workflow: Rc::clone(workflow), written });
+        Environment { own: BTreeMap::new(), job }
     }
 
     /// With those of a step, whose values may use the others.
     pub(super) fn with_step(&self, step: &Value) -> Environment {
-        let own: Vec<(String, String)> =
-            entries(step).map(|(name, value)| (name, self.resolved(&value))).collect();
-        let mut whole = self.clone();
-        whole.values.extend(own);
-        whole
+        let own = entries(step).map(|(name, value)| (name, self.resolved(&value))).collect();
+        Environment { own, job: Rc::clone(&self.job) }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
+        let job = &self.job;
+        let shared = || job.values.get(name).or_else(|| job.workflow.get(name));
+        let shared = || shared().filter(|_| !job.written.contains(name));
+        self.own.get(name).or_else(shared).map(String::as_str)
     }
 
     /// A text with the values of the names that are known: of `${{ env.NAME }}`.
@@ -79,6 +95,21 @@ impl Environment {
     }
 }
 
+/// The names in front of `=` and `<<`: `NAME=value`, `NAME<<EOF`.
+fn set_in(run: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut name = String::new();
+    for letter in run.chars() {
+        match letter {
+            '=' | '<' if !name.is_empty() => found.push(std::mem::take(&mut name)),
+            '_' => name.push(letter),
+            _ if letter.is_ascii_alphanumeric() => name.push(letter),
+            _ => name.clear(),
+        }
+    }
+    found
+}
+
 /// The entries of `env`.
 fn entries(value: &Value) -> impl Iterator<Item = (String, String)> {
     let map = below(value, &["env"]).and_then(Value::as_mapping).into_iter().flatten();
@@ -97,8 +128,8 @@ mod tests {
     fn the_nearest_value_counts() {
         let root = value("env: {REGISTRY: ghcr.io, IMAGE: \"ghcr.io/${{ github.repository }}\", TAG: a}");
         let job = value("env: {REGISTRY: registry.example, DAY: x}");
-        let written = ["echo \"DAY=$(date)\" >> $GITHUB_ENV".to_owned()];
-        let env = Environment::of_job(&root, &job, &written);
+        let written = "echo \"DAY=$(date)\" >> $GITHUB_ENV".to_owned();
+        let env = Environment::of_job(&Environment::of_workflow(&root), &job, std::iter::once(written));
         let step = env.with_step(&value("env: {WHOLE: \"${{ env.IMAGE }}:${{ env.TAG }}\"}"));
         assert_eq!(env.resolved("${{ env.REGISTRY }}/x"), "registry.example/x");
         assert_eq!(env.resolved("${{env.DAY}} ${{ env.WHOLE }}"), "${{env.DAY}} ${{ env.WHOLE }}");

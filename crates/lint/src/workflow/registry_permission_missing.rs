@@ -151,6 +151,9 @@ fn fault(workflow: &Workflow, job: &Job) -> Option<Found> {
     Some(Found::error(line, message, fix).unless_certain(certain))
 }
 
+/// The most steps among which one is looked for by its id.
+const STEPS_LIMIT: usize = 256;
+
 const REGISTRY: &str = "ghcr.io";
 
 fn is_token(text: &str) -> bool {
@@ -201,6 +204,6 @@ fn images_of(job: &Job, tags: &str) -> Option<String> {
     let inner = tags.trim().strip_prefix("${{")?.strip_suffix("}}")?.trim();
     let id = inner.strip_prefix("steps.")?.strip_suffix(".outputs.tags")?;
     let is_it = |step: &&Step| below(&step.value, &["id"]).and_then(text).as_deref() == Some(id);
-    let step = job.steps.iter().find(is_it)?;
+    let step = job.steps.iter().take(STEPS_LIMIT).find(is_it)?;
     (step.uses.as_deref() == Some("docker/metadata-action")).then(|| step.input("images"))
 }
