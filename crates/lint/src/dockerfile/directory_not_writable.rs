@@ -159,7 +159,7 @@ fn written(stage: &Stage, run: &Run) -> Vec<String> {
         let plain = !text.starts_with(['-', '~', '&']) && !text.contains(['$', '*', '?', '[', '{', ':']);
         let path = join(workdir, &text);
         let fits = plain
-            && !(moved && !text.starts_with('/'))
+            && (!moved || text.starts_with('/'))
             && !path.contains(['$', '~'])
             && !text.is_empty()
             && path.len() <= PATH_LIMIT_BYTES;
