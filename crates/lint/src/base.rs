@@ -38,6 +38,27 @@ impl Base {
     }
 }
 
+/// Repositories whose images are Debian or Ubuntu with conda, of which no tag says which release, and that
+/// leave SHELL as it is (conda-forge/miniforge-images:ubuntu/Dockerfile,
+/// anaconda/docker-images:miniconda3/debian/Dockerfile, anaconda3/debian/Dockerfile).
+const CONDA: &[&str] =
+    &["condaforge/miniforge3", "condaforge/mambaforge", "continuumio/miniconda3", "continuumio/anaconda3"];
+
+/// Whether an image is Debian or Ubuntu of some release, whose /bin/sh is dash.
+pub(crate) fn is_debian_with_conda(reference: &str) -> bool {
+    let reference = reference.strip_prefix("docker.io/").unwrap_or(reference);
+    let (repository, tag) = reference.split_once(':').unwrap_or((reference, "latest"));
+    let other = ["alpine", "ubi", "rocky", "alma", "fedora", "amazon", "centos"];
+    CONDA.contains(&repository) && !other.iter().any(|system| tag.contains(system)) && !tag.contains('@')
+}
+
+/// Whether an image is one of NVIDIA's for Jetson that bring CUDA and no torch: aarch64 with a GPU.
+pub(crate) fn is_jetson_without_torch(reference: &str) -> bool {
+    let image = reference.strip_prefix("nvcr.io/nvidia/").unwrap_or_default();
+    let repository = image.split([':', '@']).next().unwrap_or_default();
+    matches!(repository, "l4t-base" | "l4t-cuda" | "l4t-jetpack" | "l4t-tensorrt" | "deepstream-l4t")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +68,10 @@ mod tests {
         assert_eq!(Base::of("docker.io/library/ubuntu:22.04"), Some(Base::System));
         assert_eq!(Base::of("nvidia/cuda:12.4.1-base-ubuntu22.04"), Some(Base::Cuda));
         assert_eq!(Base::of("example.org/python:3.12"), None);
+        assert!(is_debian_with_conda("condaforge/miniforge3:24.9.2-0"));
+        assert!(!is_debian_with_conda("continuumio/miniconda3:24.1.2-0-alpine"));
+        assert!(is_jetson_without_torch("nvcr.io/nvidia/l4t-jetpack:r36.4.0"));
+        assert!(!is_jetson_without_torch("nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3"));
         assert!(Base::Python.lacks_packages() && !Base::Python.lacks_python());
     }
 }

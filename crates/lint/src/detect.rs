@@ -1,9 +1,13 @@
 //! The type of a file, by its name and its contents. The contents decide where they contradict the name.
 
+use diagnostic::yaml::too_deep;
+
 use crate::kind::Kind;
 use crate::read::dockerfile::instructions::INSTRUCTIONS;
 use crate::read::json::Json;
-use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, name_says_deepspeed};
+use crate::recognize::{
+    ARGO_WORKFLOWS, COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, name_says_deepspeed,
+};
 
 /// What a name and a text show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +156,7 @@ fn format(text: &str) -> Option<Detected> {
     if (has(text, "apiVersion") && has(text, "kind")) || is_object_in_flow_style(text) {
         return Some(match text.contains("{{") {
             true if is_helm(text) => Detected::Kind(Kind::HelmTemplate),
+            true if is_argo(text) => Detected::Kind(Kind::Kubernetes),
             true => Detected::Unchecked(Unchecked::Kubernetes),
             false => Detected::Kind(Kind::Kubernetes),
         });
@@ -164,6 +169,18 @@ fn format(text: &str) -> Option<Detected> {
 /// Whether a template uses what Helm gives to templates.
 fn is_helm(text: &str) -> bool {
     [".Values", ".Release.", ".Chart."].iter().any(|mark| text.contains(mark))
+}
+
+/// Whether what is in braces is for Argo Workflows, which reads the file as it is: it is YAML, and only
+/// objects of Argo have any.
+fn is_argo(text: &str) -> bool {
+    let of_argo = |part: &str| {
+        let root = serde_yaml::from_str::<serde_yaml::Value>(part).unwrap_or_default();
+        let of = |key: &str| root.get(key).and_then(serde_yaml::Value::as_str).unwrap_or_default();
+        of("apiVersion").starts_with("argoproj.io/") && ARGO_WORKFLOWS.contains(&of("kind"))
+    };
+    let mut parts = text.split("\n---").filter(|part| part.contains("{{"));
+    text.contains("argoproj.io/") && parts.all(|part| too_deep(part).is_none() && of_argo(part))
 }
 
 /// Whether a text is an object of Kubernetes as JSON, or in flow style: its keys are indented.
@@ -249,6 +266,12 @@ mod tests {
         let other = "apiVersion: v1\nkind: Pod\nspec: {{ spec }}\n";
         assert_eq!(of("templates/pod.yaml", other), Err(Unchecked::Kubernetes));
         assert_eq!(of("pod.yaml", "apiVersion: v1\nkind: Pod\n"), Ok(Kind::Kubernetes));
+        let argo = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\na: \"{{inputs.parameters.x}}\"\n";
+        assert_eq!(of("train.yaml", argo), Ok(Kind::Kubernetes));
+        let mixed = format!("{argo}---\napiVersion: v1\nkind: ConfigMap\na: \"{{{{ a }}}}\"\n");
+        assert_eq!(of("train.yaml", &mixed), Err(Unchecked::Kubernetes));
+        let unquoted = argo.replace('"', "").replace("}}", "}} y");
+        assert_eq!(of("train.yaml", &unquoted), Err(Unchecked::Kubernetes));
         let json = "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"Pod\"\n}\n";
         assert_eq!(of("pod.yaml", json), Ok(Kind::Kubernetes));
         let inner = "{\"a\": {\"apiVersion\": \"v1\", \"kind\": \"Pod\"}}\n";

@@ -97,6 +97,7 @@ pub const RULES: &[&Rule] = rules![
     copied_contents_misplaced
     built_for_other_system
     root_needed
+    directory_not_writable
     conda_not_activated
     file_not_copied_yet
     deepspeed_operator_refused
@@ -408,6 +409,7 @@ pub const RULES: &[&Rule] = rules![
     patch_target_missing
     ray_gpus_differ
     queue_resources_uncovered
+    argo_parameter_unresolved
     autoscaler_without_request
     claim_misses_volume
     mig_profile_of_other_gpu

@@ -2,6 +2,10 @@
 
 use super::kind::Kind;
 
+/// The kinds of objects of Argo Workflows whose `{{…}}` Argo itself fills in.
+pub(crate) const ARGO_WORKFLOWS: &[&str] =
+    &["Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow"];
+
 /// The last part of a path, in lower case.
 pub(crate) fn base_name(name: &str) -> String {
     name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()

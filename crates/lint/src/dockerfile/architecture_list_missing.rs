@@ -1,6 +1,7 @@
 //! Operators are built ahead for GPUs that nobody named.
 
 use crate::compiles;
+use crate::cuda_extensions::{makes_extension, setup_text};
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
@@ -8,6 +9,13 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 const EXTENSION: &str = "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, \
                          CUDAExtension\nsetup(name='a', ext_modules=[CUDAExtension('a', ['a.cu'])], \
                          cmdclass={'build_ext': BuildExtension})\n";
+
+/// A setup.py with CUDA code behind a switch.
+const SWITCHED: &str = "import os, torch\nfrom setuptools import setup\nfrom torch.utils.cpp_extension \
+                        import BuildExtension, CppExtension, CUDAExtension\nExt = CppExtension\nif \
+                        torch.cuda.is_available() or os.environ.get('FORCE_CUDA') == '1':\n    Ext = \
+                        CUDAExtension\nsetup(name='a', ext_modules=[Ext('a', ['a.cu'])], \
+                        cmdclass={'build_ext': BuildExtension})\n";
 
 pub(crate) const RULE: Rule = Rule {
     id: "architecture-list-missing",
@@ -39,8 +47,29 @@ pub(crate) const RULE: Rule = Rule {
              pip install --no-build-isolation \
              git+https://github.com/graphdeco-inria/diff-gaussian-rasterization\n",
         ),
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nENV FORCE_CUDA=1\nCOPY . /app\nRUN pip \
+             install --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
+        dockerfile(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nRUN apt-get update && apt-get install -y git \
+             && FORCE_CUDA=1 pip install --no-build-isolation \
+             git+https://github.com/facebookresearch/detectron2.git@main\n",
+        ),
     ],
     silent: &[
+        // Without the switch, it compiles no CUDA code where there is no GPU.
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nCOPY . /app\nRUN pip \
+             install --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nENV FORCE_CUDA=1 \
+             TORCH_CUDA_ARCH_LIST=8.0\nCOPY . /app\nRUN pip install --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
         with(
             "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY \
              . /app\n\
@@ -106,13 +135,10 @@ fn extension(file: &Dockerfile, run: &Run) -> Option<Found> {
     if !known || run.state.opaque || run.variable("TORCH_CUDA_ARCH_LIST").is_some() {
         return None;
     }
-    let with_cuda = |path: &String| {
-        let places = run.state.files.candidates(&setup_of(path));
-        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref());
-        text.is_some_and(compiles_cuda)
-    };
+    let with_cuda =
+        |path: &String| setup_text(file, run, &setup_of(path)).is_some_and(|text| leaves_choice(text, run));
     let projects = projects(run);
-    let name = projects.iter().find(|path| is_known(path) || with_cuda(path))?;
+    let name = projects.iter().find(|path| is_known(path, run) || with_cuda(path))?;
     let message = format!(
         "{name} has a CUDAExtension, for which torch asks the GPUs of the machine without \
          TORCH_CUDA_ARCH_LIST; a build sees none: `IndexError: list index out of range`"
@@ -214,16 +240,19 @@ pub(crate) fn setup_of(project: &str) -> String {
     format!("{}/setup.py", project.trim_end_matches('/'))
 }
 
-/// Projects whose setup.py always compiles CUDA code and sets no list.
-fn is_known(project: &str) -> bool {
-    const KNOWN: &[&str] = &["diff-gaussian-rasterization", "simple-knn"];
-    let bare = project.split(['@', '#']).next().unwrap_or_default().trim_end_matches('/');
-    let base = bare.rsplit('/').next().unwrap_or_default().trim_end_matches(".git");
-    project.starts_with("git+") && KNOWN.contains(&base)
+/// Projects whose setup.py compiles CUDA code and sets no list: always, or with FORCE_CUDA=1.
+fn is_known(project: &str, run: &Run) -> bool {
+    const ALWAYS: &[&str] = &["diff-gaussian-rasterization", "simple-knn"];
+    const FORCED: &[&str] = &["detectron2"];
+    let bare = project.split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
+    let base = bare.rsplit('/').next().unwrap_or_default();
+    let base = base.split('@').next().unwrap_or_default().trim_end_matches(".git");
+    let forced = run.variable("FORCE_CUDA").and_then(|value| value.text).as_deref() == Some("1");
+    project.starts_with("git+") && (ALWAYS.contains(&base) || forced && FORCED.contains(&base))
 }
 
-/// Whether a setup.py compiles CUDA code in any case, and leaves the choice of architectures to torch.
-fn compiles_cuda(text: &str) -> bool {
-    let own = ["is_available", "ARCH_LIST", "gencode", "arch=", "-arch", "device_count", "FORCE_CUDA"];
-    text.contains("CUDAExtension(") && !own.iter().any(|word| text.contains(word))
+/// Whether a setup.py compiles CUDA code here, and leaves the choice of architectures to torch.
+fn leaves_choice(text: &str, run: &Run) -> bool {
+    let own = ["ARCH_LIST", "gencode", "arch=", "-arch"];
+    makes_extension(text, run) && !own.iter().any(|word| text.contains(word))
 }

@@ -2,21 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::Base;
+use crate::read::dockerfile::command::Word;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::references::{Reference, references};
 use crate::read::dockerfile::stage::{pairs, settings};
-use crate::read::dockerfile::{Dockerfile, From};
+use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
     id: "argument-not-in-stage",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "a stage declares the build arguments that it uses, before it uses them",
     explain: include_str!("argument_not_in_stage.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
             "ARG TRANSFORMERS=4.46.0\nFROM python:3.12\nRUN pip install transformers==$TRANSFORMERS\n",
+        ),
+        dockerfile(
+            "ARG TORCH=2.5.1\nARG INDEX=cu124\nFROM python:3.12\nARG INDEX\nRUN pip install \
+             torch==${TORCH} --index-url https://download.pytorch.org/whl/${INDEX}\n",
         ),
         dockerfile("FROM ubuntu:24.04\nRUN echo ${RELEASE}\nARG RELEASE=1\n"),
         dockerfile("FROM ubuntu:24.04\nRUN ./fetch.sh --arch=$TARGETARCH\n"),
@@ -85,7 +91,10 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 let later = later.map(|(_, line)| *line);
                 let what = fault(&reference, own.as_ref(), &globals, later);
                 if let Some((message, fix)) = what.filter(|_| named.insert(name.clone())) {
-                    found.push(Found::warning(reference.line, message, fix).about(name));
+                    let fails = reference.pins && pip_refuses(file, stage, index, reference.line);
+                    let end = if fails { ", and pip refuses `==` without a version" } else { "" };
+                    let one = Found::error(reference.line, format!("{message}{end}"), fix);
+                    found.push(one.unless_certain(fails).about(name));
                 }
             }
             match one.keyword.as_str() {
@@ -97,6 +106,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         ends.push(declared);
     }
     found
+}
+
+/// Whether pip certainly runs in a line of an instruction, where no variable of a base is in its words.
+fn pip_refuses(file: &Dockerfile, stage: &Stage, index: usize, line: usize) -> bool {
+    let known = file.base(stage).is_some_and(|base| base.known && Base::of(&base.text).is_some());
+    let pip = |run: &Run| {
+        let pins = |word: &Word| word.line == line && word.text.contains("==");
+        run.command.certain
+            && !run.state.opaque
+            && run.install.is_some()
+            && run.command.words.iter().any(pins)
+    };
+    known && stage.commands_of(index).iter().any(pip)
 }
 
 /// The lines of a stage's ARG instructions by name and place.

@@ -1,5 +1,6 @@
 //! A RUN of /bin/sh that only bash understands.
 
+use crate::base::is_debian_with_conda;
 use crate::read::dockerfile::expand::Variables;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::setup::setups;
@@ -22,8 +23,23 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM debian:12\nRUN <<EOF\nset -e\nFILES=(a b)\nEOF\n"),
         dockerfile("FROM debian:13\nRUN set -o pipefail; [[ -f x ]]\n"),
         dockerfile("FROM debian:12\nRUN mkdir -p /data/{train,eval}/{1..4}\n"),
+        dockerfile(
+            "FROM condaforge/miniforge3:24.9.2-0\nRUN conda create -n train python=3.11\nRUN source \
+             /opt/conda/etc/profile.d/conda.sh && conda activate train && pip install torch\n",
+        ),
+        dockerfile(
+            "FROM continuumio/miniconda3\nRUN if [[ -f environment.yml ]]; then conda env update; fi\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM condaforge/miniforge3:24.9.2-0\nSHELL [\"/bin/bash\", \"-c\"]\nRUN source \
+             /opt/conda/etc/profile.d/conda.sh && conda activate base\n",
+        ),
+        // Its dash may know pipefail.
+        dockerfile("FROM continuumio/miniconda3:25.3.1-1\nRUN set -o pipefail; cat x | tar x\n"),
+        dockerfile("FROM continuumio/miniconda3:24.1.2-0-alpine\nRUN source /x\n"),
+        dockerfile("FROM mambaorg/micromamba:2.0\nRUN source /x\n"),
         dockerfile(
             "FROM ubuntu:22.04\nSHELL [\"/bin/bash\", \"-o\", \"pipefail\", \"-c\"]\nRUN source /x && [[ \
              -f y ]]\n",
@@ -44,10 +60,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let setups = setups(file);
     let mut found = Vec::new();
     for (stage, setups) in file.stages.iter().zip(&setups) {
-        if !is_dash(stage) {
+        if !is_dash(file, stage) {
             continue;
         }
-        let new_dash = stage.end.system.is_some_and(|system| NEW_DASH.contains(&system.id.as_str()));
+        // Of an image whose release is not known, dash may be new.
+        let new_dash = stage.end.system.is_none_or(|system| NEW_DASH.contains(&system.id.as_str()));
         for (one, setup) in stage.instructions.iter().zip(setups) {
             let starts = matches!(one.keyword.as_str(), "RUN" | "CMD" | "ENTRYPOINT");
             if !starts || one.json.is_some() || !setup.shell.is_empty() {
@@ -86,7 +103,7 @@ fn first(text: &Text, new_dash: bool) -> Option<Found> {
 const NEW_DASH: &[&str] = &["debian13"];
 
 /// Whether /bin/sh of a stage is certainly dash.
-fn is_dash(stage: &Stage) -> bool {
+fn is_dash(file: &Dockerfile, stage: &Stage) -> bool {
     const DASH: &[&str] = &[
         "ubuntu18.04",
         "ubuntu20.04",
@@ -97,7 +114,10 @@ fn is_dash(stage: &Stage) -> bool {
         "debian12",
         "debian13",
     ];
-    let system = stage.end.system.is_some_and(|system| DASH.contains(&system.id.as_str()));
+    let system = match stage.end.system {
+        Some(system) => DASH.contains(&system.id.as_str()),
+        None => file.base(stage).is_some_and(|base| base.known && is_debian_with_conda(&base.text)),
+    };
     let relinked = stage.runs.iter().any(|run| {
         let text = run.command.text();
         text.contains("/bin/sh")

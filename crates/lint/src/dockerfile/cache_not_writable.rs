@@ -1,7 +1,8 @@
 //! A cache that root makes, for a user who may not write to it.
 
+use crate::image_owners::Owners;
+use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::setup::{User, setups};
-use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 use super::root_home_unreachable::CACHES;
@@ -23,8 +24,32 @@ pub(crate) const RULE: Rule = Rule {
              /cache/torch\nUSER \
              app\nCMD [\"python\", \"-m\", \"app\"]\n",
         ),
+        // The other directory is the user's.
+        dockerfile(
+            "FROM python:3.12-slim\nENV HF_HOME=/opt/hf\nRUN useradd -m app && mkdir -p /opt/hf \
+             /opt/app\nCOPY --chown=app server.py /opt/app/\nUSER app\nCMD [\"python\", \
+             \"/opt/app/server.py\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN useradd -m svc && mkdir -p /srv/log && chown svc \
+             /srv/log\nWORKDIR /srv/hf\nENV HF_HOME=/srv/hf\nUSER svc\nCMD [\"python3\", \"-m\", \
+             \"app\"]\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM python:3.12-slim\nENV HF_HOME=/opt/hf\nRUN useradd -m app && mkdir -p /opt/hf && chown -R \
+             app /opt\nCOPY server.py /app/\nUSER app\nCMD [\"python\", \"/app/server.py\"]\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim\nENV HF_HOME=/opt/hf\nRUN useradd -m app && mkdir -p /opt/hf\nCOPY \
+             --chown=app hf/ /opt/hf/\nUSER app\nCMD [\"python\", \"-m\", \"app\"]\n",
+        ),
+        // BuildKit makes the directory as the user who is set.
+        dockerfile(
+            "FROM python:3.12-slim\nRUN useradd -m app\nUSER app\nWORKDIR /data/hf\nENV \
+             HF_HOME=/data/hf\nCMD [\"python\", \"-m\", \"app\"]\n",
+        ),
         dockerfile(
             "FROM python:3.12-slim\nENV TORCH_HOME=/cache/torch\nRUN useradd -m app && mkdir -p \
              /cache/torch && chown -R \
@@ -55,6 +80,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     if shipped.len() != 1 || user == "nobody" {
         return Vec::new();
     }
+    let owners = Owners::of(&[(last, of_last.as_slice())]);
     let variables = &last.end.variables;
     let value = |name: &str| variables.get(name).and_then(|value| value.text.clone());
     let offline = ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].iter().any(|name| value(name).is_some());
@@ -66,7 +92,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         if temporary || offline && name.starts_with("HF_") {
             return None;
         }
-        let line = made_by_root(last, of_last, path)?;
+        let line = owners.made(path).filter(|_| !owners.is_given(path))?;
         let message = format!(
             "root makes {path} ({name}) here, and the container runs as {user}, who may not write to it: \
              downloads into the cache fail with PermissionError"
@@ -75,40 +101,4 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         Some(Found::warning(line, message, fix))
     });
     found.into_iter().collect()
-}
-
-/// The line on which root makes a directory that nothing gives to somebody else.
-fn made_by_root(
-    stage: &Stage,
-    setups: &[std::rc::Rc<crate::read::dockerfile::setup::Setup>],
-    path: &str,
-) -> Option<usize> {
-    let made = stage.runs.iter().find(|run| {
-        let command = &run.command;
-        let root = setups.get(run.instruction).is_some_and(|setup| setup.user == User::Root);
-        root && command.program() == "mkdir"
-            && !command
-                .words
-                .iter()
-                .any(|word| word.text.starts_with("-m") || word.text.starts_with("--mode"))
-            && command.words.iter().skip(1).any(|word| {
-                let own = word.text.trim_end_matches('/');
-                own == path || own.starts_with(&format!("{path}/"))
-            })
-    })?;
-    let opens = stage.instructions.iter().any(|one| {
-        let text = one.text.text.as_str();
-        let names = path.split('/').find(|part| !part.is_empty()).is_some_and(|top| text.contains(top));
-        match one.keyword.as_str() {
-            "RUN" => {
-                let words = ["chown", "chmod", "install -d", "setfacl", "chgrp", "umask", "fix-permissions"];
-                words.iter().any(|word| text.contains(word)) && (names || text.contains('$'))
-            }
-            "COPY" | "ADD" => one.flag("chown").is_some() && names,
-            "VOLUME" => names,
-            "WORKDIR" => false,
-            _ => false,
-        }
-    });
-    (!opens).then_some(made.command.line)
 }

@@ -1,5 +1,6 @@
 //! A torch without CUDA in an image for GPUs.
 
+use crate::base::is_jetson_without_torch;
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
@@ -33,8 +34,23 @@ pub(crate) const RULE: Rule = Rule {
              RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install \
              torch==2.5.1\n",
         ),
+        dockerfile(
+            "FROM nvcr.io/nvidia/l4t-jetpack:r36.4.0\nRUN apt-get update && apt-get install -y \
+             python3-pip\nRUN pip3 install torch==2.5.1 torchvision==0.20.1\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM nvcr.io/nvidia/l4t-jetpack:r36.4.0\nRUN apt-get update && apt-get install -y \
+             python3-pip\nRUN pip3 install torch==2.5.1 --extra-index-url \
+             https://wheels.example.org/jetson\n",
+        ),
+        // The GPU is JAX's; torch only loads data.
+        dockerfile(
+            "FROM nvidia/cuda:12.6.3-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\nRUN pip3 install 'jax[cuda12]==0.4.35'\nRUN pip3 install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cpu\n",
+        ),
         dockerfile(
             "FROM python:3.12\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
         ),
@@ -67,22 +83,41 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let stages = file.shipped();
-    let Some(image) = stages.first().and_then(|stage| stage.end.image).filter(|image| image.cuda.is_some())
-    else {
+    let Some((first, last)) = stages.first().zip(stages.last()) else { return Vec::new() };
+    let jetson = file.base(last).filter(|base| base.known && is_jetson_without_torch(&base.text));
+    let cuda = first.end.image.filter(|image| image.cuda.is_some()).map(|image| image.reference());
+    let Some(base) = jetson.map(|base| base.text.clone()).or(cuda) else { return Vec::new() };
+    if uses_gpu_otherwise(&stages) {
         return Vec::new();
-    };
-    let arm = stages.last().is_some_and(|stage| is_arm(file, stage));
+    }
+    let arm = jetson.is_some() || is_arm(file, last);
     // The last installation counts; stages come from the last to the first.
     let runs = stages.iter().flat_map(|stage| stage.runs.iter().rev());
     let Some(source) = runs.filter(|run| run.command.certain).find_map(|run| source(run, arm)) else {
         return Vec::new();
     };
     let Source::Cpu(location, why) = source else { return Vec::new() };
-    let message = format!(
-        "{why}; torch.cuda.is_available() is False, though the image is based on {}",
-        image.reference()
-    );
-    vec![Found::warning(location, message, "Install it from the index of a CUDA build, such as whl/cu124")]
+    let message = format!("{why}; torch.cuda.is_available() is False, though the image is based on {base}");
+    let fix = match jetson {
+        Some(_) => "Install NVIDIA's wheel of torch for this JetPack",
+        None => "Install it from the index of a CUDA build, such as whl/cu124",
+    };
+    vec![Found::warning(location, message, fix)]
+}
+
+/// Whether something else in an image is there for the GPU: JAX, TensorFlow or another library with CUDA.
+fn uses_gpu_otherwise(stages: &[&Stage]) -> bool {
+    let installs = stages.iter().flat_map(|stage| &stage.runs).filter_map(|run| run.install.as_ref());
+    installs.flat_map(|install| &install.requirements).any(|one| {
+        let extra = one.text.split(['[', ']']).nth(1).unwrap_or_default();
+        let name = one.name.as_str();
+        match name {
+            "jax" => extra.contains("cuda"),
+            "tensorflow" => extra.contains("and-cuda"),
+            "tensorflow-gpu" | "onnxruntime-gpu" | "paddlepaddle-gpu" | "mxnet-cu112" => true,
+            _ => name.starts_with("jax-cuda") || name.starts_with("cupy") || name.starts_with("faiss-gpu"),
+        }
+    })
 }
 
 /// What a command makes of torch.

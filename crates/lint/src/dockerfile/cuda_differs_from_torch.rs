@@ -1,12 +1,19 @@
 //! CUDA code compiled by the nvcc of another CUDA than torch's.
 
+use super::architecture_list_missing::{projects, setup_of};
 use crate::compiles;
+use crate::cuda_extensions::{makes_extension, setup_text};
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::torch::{self, Known};
 use catalog::Catalog;
 use catalog::version::minor;
+
+/// A setup.py with CUDA code, for the examples.
+const EXTENSION: &str = "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, \
+                         CUDAExtension\nsetup(name='a', ext_modules=[CUDAExtension('a', ['a.cu'])], \
+                         cmdclass={'build_ext': BuildExtension})\n";
 
 pub(crate) const RULE: Rule = Rule {
     id: "cuda-differs-from-torch",
@@ -27,8 +34,45 @@ pub(crate) const RULE: Rule = Rule {
              RUN pip3 install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\n\
              RUN pip3 install deepspeed\n",
         ),
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=8.0\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.4.1 --index-url https://download.pytorch.org/whl/cu118\n\
+             COPY ops/ /build/ops/\nRUN pip3 install --no-build-isolation /build/ops\n",
+            &[("ops/setup.py", EXTENSION)],
+        ),
+        with(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\n\
+             WORKDIR /build\nCOPY . .\nRUN cd kernels && python3 setup.py bdist_wheel\n",
+            &[("kernels/setup.py", EXTENSION)],
+        ),
     ],
     silent: &[
+        // Another minor version is a warning of torch.
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=8.0\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.4.1 --index-url https://download.pytorch.org/whl/cu121\n\
+             COPY ops/ /build/ops/\nRUN pip3 install --no-build-isolation /build/ops\n",
+            &[("ops/setup.py", EXTENSION)],
+        ),
+        // Isolated: pip compiles it with the torch that pyproject.toml names.
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.4.1 --index-url https://download.pytorch.org/whl/cu118\n\
+             COPY ops/ /build/ops/\nRUN pip3 install /build/ops\n",
+            &[("ops/setup.py", EXTENSION)],
+        ),
+        with(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV CUDA_HOME=/opt/cuda-11.8\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.4.1 --index-url https://download.pytorch.org/whl/cu118\n\
+             COPY ops/ /build/ops/\nRUN pip3 install --no-build-isolation /build/ops\n",
+            &[("ops/setup.py", EXTENSION)],
+        ),
         dockerfile(
             "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n\
              RUN apt-get update && apt-get install -y python3-pip\n\
@@ -64,25 +108,25 @@ struct Torch {
 }
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    file.stages.iter().flat_map(stage).collect()
+    file.stages.iter().flat_map(|one| stage(file, one)).collect()
 }
 
-fn stage(stage: &Stage) -> Vec<Found> {
+fn stage(file: &Dockerfile, stage: &Stage) -> Vec<Found> {
     let mut torch: Option<Torch> = None;
     let mut found: Vec<Found> = Vec::new();
     for run in &stage.runs {
-        let Some(install) = &run.install else { continue };
-        if torch.as_ref().is_some_and(|there| keeps(install, there)) {
+        let install = run.install.as_ref();
+        if install.zip(torch.as_ref()).is_some_and(|(install, there)| keeps(install, there)) {
             // What is there meets the requirement: pip and uv leave it.
-        } else if install.requirement("torch").is_some() {
+        } else if let Some(install) = install.filter(|install| install.requirement("torch").is_some()) {
             torch = of(run, install);
-        } else if install.more {
+        } else if install.is_some_and(|install| install.more) && projects(run).is_empty() {
             torch = torch.take().map(|torch| Torch { certain: false, ..torch });
         }
         let usable = run.state.image.is_some() && !run.state.opaque && !run.state.toolkit;
         if let (Some(torch), Some(cuda), true) = (&torch, run.state.cuda(), usable && !run.state.lacks_nvcc())
         {
-            found.extend(differs(run, torch, cuda));
+            found.extend(differs(run, torch, cuda).or_else(|| extension(file, run, torch, cuda)));
         }
     }
     found
@@ -147,6 +191,31 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
     );
     let certain = ahead.is_some() && torch.certain && install.certain;
     Some(Found::error(one, message, fix).unless_certain(certain))
+}
+
+/// A CUDAExtension of a project that is compiled here; torch refuses another major version.
+fn extension(file: &Dockerfile, run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
+    let (image, own) = (minor(cuda)?, minor(&torch.cuda)?);
+    let elsewhere = ["CUDA_HOME", "CUDA_PATH"].iter().any(|name| {
+        let set = run.variable(name);
+        set.is_some_and(|value| value.text.is_none_or(|text| text.trim_end_matches('/') != "/usr/local/cuda"))
+    });
+    if image.0 == own.0 || elsewhere {
+        return None;
+    }
+    let projects = projects(run);
+    let name = projects.iter().find(|project| {
+        setup_text(file, run, &setup_of(project)).is_some_and(|text| makes_extension(text, run))
+    })?;
+    let message = format!(
+        "the CUDAExtension of {name} is compiled with the image's CUDA {}.{}, but {} is built for CUDA {}; \
+         torch refuses another major version",
+        image.0, image.1, torch.name, torch.cuda
+    );
+    let fix =
+        format!("Use an image with CUDA {} or a torch build for CUDA {}.{}", torch.cuda, image.0, image.1);
+    let certain = torch.certain && run.command.certain;
+    Some(Found::error(run.command.line, message, fix).unless_certain(certain))
 }
 
 /// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it

@@ -37,6 +37,7 @@ pub(crate) mod cuda_package_mismatch;
 pub(crate) mod cudnn_of_other_release;
 pub(crate) mod deepspeed_import_fails;
 pub(crate) mod deepspeed_operator_refused;
+pub(crate) mod directory_not_writable;
 pub(crate) mod dockerfile_invalid;
 pub(crate) mod download_left_in_mount;
 pub(crate) mod download_while_offline;

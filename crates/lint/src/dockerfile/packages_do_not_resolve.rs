@@ -6,6 +6,7 @@ use catalog::Catalog;
 use diagnostic::{Fix, shell};
 use pep440_rs::VersionSpecifiers;
 
+use crate::pythons_required;
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
@@ -33,8 +34,18 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.12\nRUN pip install vllm==0.9.2 numba==0.60.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torchvision==0.17.2 xformers==0.0.29.post3\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 triton==3.3.1\n"),
+        dockerfile(
+            "FROM nvidia/cuda:12.6.3-cudnn-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\nRUN pip3 install --no-cache-dir \"jax[cuda12]==0.7.1\" flax\n",
+        ),
+        with(
+            "FROM python:3.9-slim\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
+            &[("requirements.txt", "jaxlib==0.4.35\n")],
+        ),
     ],
     silent: &[
+        dockerfile("FROM python:3.11\nRUN pip install 'jax[cuda12]==0.7.1' jaxlib==0.7.1\n"),
+        dockerfile("FROM python:3.8\nRUN pip install jax==0.4.13\n"),
         with(
             "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
             &[("requirements.txt", "torch==2.5.1\nxformers==0.0.29.post3; sys_platform == 'win32'\n")],
@@ -68,6 +79,8 @@ fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
         if let Some(row) = one.row(run.state.catalog) {
             found.extend(with_python(install, one, row));
             found.extend(with_others(install, one, row));
+        } else {
+            found.extend(with_older_python(install, one));
         }
     }
     found.extend(with_nccl(run, install));
@@ -95,6 +108,20 @@ fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found>
         Found::error(one, message, "Use another Python or an older release")
             .unless_certain(install.certain && !one.default),
     )
+}
+
+/// A release that the catalog does not have, of which the lowest Python is known.
+fn with_older_python(install: &Install, one: &Requirement) -> Option<Found> {
+    let needed = pythons_required::lowest(&one.name, one.pin.as_ref()?)?;
+    let minor: u64 = install.python.series.as_deref()?.strip_prefix("3.")?.parse().ok()?;
+    let message = format!(
+        "{} {} requires Python 3.{needed} or newer, but this is {}; pip fails",
+        one.name,
+        one.pin_text,
+        install.python.message()
+    );
+    let found = Found::error(one, message, "Use another Python or an older release");
+    (minor < needed).then(|| found.unless_certain(install.certain && !one.default))
 }
 
 fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {

@@ -13,6 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nWORKDIR /app\nCOPY . .\nRUN useradd u && chown -R u:u /app\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nCOPY src/ /app/src/\nCOPY ops/ /app/ops/\nRUN useradd u && chown -R u /app\n",
+        ),
         dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN chmod -R a+w /opt/conda\n"),
     ],
     silent: &[
@@ -32,6 +35,9 @@ pub(crate) const RULE: Rule = Rule {
 
 const LARGE: &[&str] =
     &["/", "/opt", "/opt/conda", "/opt/venv", "/usr/local", "/usr/local/lib", "/usr", "/venv"];
+
+/// The most lines that a finding names.
+const LINES_LIMIT: usize = 5;
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     file.shipped().into_iter().rev().flat_map(stage).collect()
@@ -85,15 +91,16 @@ fn changes(stage: &Stage, index: usize, workdir: &str, filled: &[(String, usize)
         let operands = command.words.iter().skip(1).filter(|word| !word.text.starts_with('-'));
         operands.skip(1).filter(|word| word.known).find_map(|word| {
             let path = absolute(workdir, &word.text);
-            let copied = filled.iter().find(|(target, _)| {
-                target == &path || target.starts_with(&format!("{}/", path.trim_end_matches('/')))
-            });
-            let why = match copied {
-                Some((_, line)) => format!("the files copied in line {line}"),
-                None if LARGE.contains(&path.as_str()) || path.contains("site-packages") => {
+            let below = format!("{}/", path.trim_end_matches('/'));
+            let copied = filled.iter().filter(|(target, _)| target == &path || target.starts_with(&below));
+            let lines: Vec<String> = copied.take(LINES_LIMIT).map(|(_, line)| line.to_string()).collect();
+            let why = match lines.as_slice() {
+                [one] => format!("the files copied in line {one}"),
+                [_, ..] => format!("the files copied in lines {}", lines.join(", ")),
+                [] if LARGE.contains(&path.as_str()) || path.contains("site-packages") => {
                     "a large directory tree".to_owned()
                 }
-                None => return None,
+                [] => return None,
             };
             let message = format!("`{program} -R {}` stores {why} a second time in this layer", word.text);
             Some(Found::warning(

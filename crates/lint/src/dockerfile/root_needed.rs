@@ -51,7 +51,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// What of a command only root may do.
-fn needs_root(command: &Command) -> Option<String> {
+pub(super) fn needs_root(command: &Command) -> Option<String> {
     let program = command.program();
     let managed = match program {
         "apt-get" | "apt" | "aptitude" => ["update", "install", "upgrade", "dist-upgrade", "remove", "purge"]

@@ -34,8 +34,31 @@ pub(crate) const RULE: Rule = Rule {
              .Values.gpu }}\n  \
              runtimeClassName: nvidia\n  containers:\n    - {name: a, image: b}\n",
         ),
+        named(
+            "templates/deployment.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  template:\n    spec:\n      containers:\n        - name: a\n          image: \
+             b\n          resources:\n{{ toYaml .Values.resources | indent 8 }}\n",
+        ),
+        named(
+            "templates/pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  containers:\n    - name: a\n      image: b\n      env:\n{{- with .Values.env \
+             }}\n{{ toYaml . | indent 4 }}\n{{- end }}\n",
+        ),
     ],
     silent: &[
+        named(
+            "templates/pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name \
+             }}\nspec:\n  containers:\n    - env:\n{{ toYaml .Values.env | indent 6 }}\n      image: \
+             b\n      args:\n{{- if .Values.args }}\n{{ toYaml .Values.args | indent 9 }}\n{{- end }}\n",
+        ),
+        named(
+            "templates/config.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  a.yaml: \
+             |\n{{ toYaml .Values.config | indent 1 }}\n",
+        ),
         named(
             "templates/pod.yaml",
             "{{- if .Values.enabled }}\napiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n  \
@@ -81,8 +104,13 @@ fn inserted(lines: &[&str], at: usize, line: &str) -> Option<Found> {
     if !several || words.next().is_some() {
         return None;
     }
-    let key = lines[..at].iter().rev().find(|line| !line.trim().is_empty())?;
-    let key_column = key.len() - key.trim_start().len();
+    let key = lines[..at].iter().rev().find(|line| !line.trim().is_empty() && !opens_block(line))?;
+    let text = key.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '-');
+    // The column of the key, behind the dash of a list.
+    let key_column = match key.trim_start().starts_with("- ") {
+        true => key.len() - text.len(),
+        false => key.len() - key.trim_start().len(),
+    };
     let is_key = key.trim_end().ends_with(':') && !key.trim_start().starts_with('#');
     let shown = key.trim();
     match name {
@@ -106,16 +134,25 @@ fn inserted(lines: &[&str], at: usize, line: &str) -> Option<Found> {
                 format!("Write `{{{{- … | nindent {count} }}}}`, or begin the line in the first column");
             Some(Found::warning(at + 1, message, fix))
         }
-        "nindent" if is_key && count < key_column => {
+        "nindent" | "indent"
+            if is_key && count < key_column && (name == "nindent" || !eats && column == 0) =>
+        {
             let message = format!(
                 "the value is indented by {count} columns, less than its key `{shown}` (column \
                  {key_column}); it is no \
                  part of the key, and the YAML is broken or means something else"
             );
-            Some(Found::error(at + 1, message, format!("Use `nindent {}`", key_column + 2)))
+            Some(Found::error(at + 1, message, format!("Use `{name} {}`", key_column + 2)))
         }
         _ => None,
     }
+}
+
+/// Whether a line has nothing but the beginning of a block: `{{- with .Values.affinity }}`.
+fn opens_block(line: &str) -> bool {
+    let inner = line.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+    let inner = inner.map(|inner| inner.trim_matches('-').trim());
+    inner.is_some_and(|inner| ["if ", "with "].iter().any(|word| inner.starts_with(word)))
 }
 
 /// A block without its end, or an end without a block.

@@ -53,6 +53,7 @@ macro_rules! mpi {
 }
 
 pub(crate) mod api_version_wrong;
+pub(crate) mod argo_parameter_unresolved;
 pub(crate) mod autoscaler_without_request;
 pub(crate) mod batch_object_refused;
 pub(crate) mod claim_misses_volume;

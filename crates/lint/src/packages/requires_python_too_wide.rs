@@ -6,6 +6,7 @@ use pep440_rs::{Operator, Version, VersionSpecifiers};
 use toml::Value;
 
 use crate::kind::Kind;
+use crate::pythons_required;
 use crate::read::packages::PackageList;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -224,13 +225,6 @@ fn allows(pythons: &VersionSpecifiers, minor: u64) -> bool {
     releases.into_iter().any(|release| pythons.contains(&release))
 }
 
-/// Packages that the catalog has no releases of: from which release on they require which Python 3.
-const LOWEST: &[(&str, &[(&str, u64)])] = &[
-    ("jax", &[("0.4.14", 9), ("0.4.31", 10)]),
-    ("jaxlib", &[("0.4.14", 9), ("0.4.31", 10)]),
-    ("matplotlib", &[("3.8", 9)]),
-];
-
 /// The lowest Python that any of the allowed releases supports; `None` where a release may be allowed that is
 /// not known.
 fn needed(list: &PackageList, name: &str, versions: &VersionSpecifiers) -> Option<u64> {
@@ -241,10 +235,8 @@ fn needed(list: &PackageList, name: &str, versions: &VersionSpecifiers) -> Optio
         )
     });
     let bound = bound?.version();
-    if let Some((_, steps)) = LOWEST.iter().find(|(known, _)| *known == name) {
-        let version = |text: &str| Version::from_str(text).ok();
-        let reached = steps.iter().rfind(|(from, _)| version(from).is_some_and(|from| from <= *bound));
-        return reached.map(|(_, minor)| *minor);
+    if pythons_required::is_known(name) {
+        return pythons_required::lowest(name, bound);
     }
     let releases: Vec<(&str, &str)> = match name {
         "torch" => {

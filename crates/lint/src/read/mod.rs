@@ -44,4 +44,5 @@ pub(crate) mod unit;
 pub(crate) mod unreadable;
 pub(crate) mod values;
 pub(crate) mod workflow;
+pub(crate) mod workflow_env;
 pub(crate) mod yaml_lines;

@@ -6,6 +6,7 @@ use serde_yaml::Value;
 use super::compose::{bare, below, text};
 use super::dockerfile::command::Command;
 use super::script::Script;
+use super::workflow_env::{Environment, Variables};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
 
@@ -36,9 +37,12 @@ pub(crate) struct Step {
     pub value: Value,
     /// `docker/login-action` of `docker/login-action@v3`.
     pub uses: Option<String>,
-    /// The text of `run`.
+    /// The text of `run`, as written.
     pub run: Option<String>,
-    /// The commands of `run`, with their lines in the file; empty for other shells than bash and sh.
+    /// The variables that it sees.
+    pub env: Environment,
+    /// The commands of `run`, with the values of `${{ env.NAME }}` and their lines in the file; empty for
+    /// other shells than bash and sh.
     pub commands: Vec<Command>,
     /// The line of its first key.
     pub line: usize,
@@ -50,10 +54,11 @@ impl Workflow {
     pub(crate) fn of(file: &File) -> Workflow {
         let root = serde_yaml::from_str::<Value>(&file.text).unwrap_or_default();
         let lines = YamlLines::read(&file.text, 1);
+        let env = Environment::of_workflow(&root);
         let jobs = below(&root, &["jobs"]).and_then(Value::as_mapping).into_iter().flatten();
         let jobs = jobs.filter_map(|(name, value)| {
             let path = vec!["jobs".to_owned(), text(name)?];
-            Some(job(file, &lines, path, bare(value)))
+            Some(job(file, &lines, path, (of_job(&env, bare(value)), bare(value))))
         });
         let jobs = jobs.collect();
         Workflow {
@@ -116,7 +121,15 @@ fn matrix_key(text: &str) -> Option<&str> {
     text.trim().strip_prefix("${{")?.strip_suffix("}}")?.trim().strip_prefix("matrix.")
 }
 
-fn job(file: &File, lines: &YamlLines, path: Vec<String>, value: &Value) -> Job {
+impl Step {
+    /// An input of its action, with the values of `${{ env.NAME }}`; empty where it has none.
+    pub(crate) fn input(&self, name: &str) -> String {
+        let written = below(&self.value, &["with", name]).and_then(text);
+        self.env.resolved(&written.unwrap_or_default())
+    }
+}
+
+fn job(file: &File, lines: &YamlLines, path: Vec<String>, (env, value): (Environment, &Value)) -> Job {
     let continues = |value: &Value| below(value, &["continue-on-error"]).is_some_and(|one| *one != false);
     let steps = below(value, &["steps"]).and_then(Value::as_sequence).into_iter().flatten();
     let step = |(index, step): (usize, &Value)| {
@@ -128,12 +141,14 @@ fn job(file: &File, lines: &YamlLines, path: Vec<String>, value: &Value) -> Job 
         let key = lines.nearest(&own).unwrap_or(1);
         let shell = below(step, &["shell"]).and_then(text);
         let readable = shell.is_none_or(|shell| shell.starts_with("bash") || shell.starts_with("sh"));
-        let script = run.as_deref().filter(|_| readable);
+        let env = env.with_step(step);
+        let script = run.as_deref().filter(|_| readable).map(|run| env.resolved(run));
         let conditional = below(step, &["if"]).is_some() || below(value, &["if"]).is_some_and(never);
         Step {
             uses: below(step, &["uses"]).and_then(text).map(|uses| before_version(&uses)),
-            commands: script.map(|run| commands(file.catalog, &file.text, run, key)).unwrap_or_default(),
+            commands: script.map(|run| commands(file.catalog, &file.text, &run, key)).unwrap_or_default(),
             run,
+            env,
             line,
             may_not_count: conditional || continues(step) || continues(value),
             value: step.clone(),
@@ -141,6 +156,13 @@ fn job(file: &File, lines: &YamlLines, path: Vec<String>, value: &Value) -> Job 
     };
     let steps = steps.enumerate().map(step).collect();
     Job { name: path.last().cloned().unwrap_or_default(), value: value.clone(), steps, path }
+}
+
+/// The variables that every step of a job sees.
+fn of_job(workflow: &Variables, job: &Value) -> Environment {
+    let steps = below(job, &["steps"]).and_then(Value::as_sequence).into_iter().flatten();
+    let runs = steps.filter_map(|step| below(step, &["run"]).and_then(text));
+    Environment::of_job(workflow, job, runs.filter(|run| run.contains("GITHUB_ENV")))
 }
 
 /// Whether a condition is never true: `if: false`.

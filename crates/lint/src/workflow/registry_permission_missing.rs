@@ -38,8 +38,44 @@ pub(crate) const RULE: Rule = Rule {
              {contents: read, packages: read}\n    steps:\n      - run: docker login ghcr.io -u a -p ${{ \
              secrets.GITHUB_TOKEN }}\n      - run: docker push ghcr.io/acme/train:1\n",
         ),
+        named(
+            ".github/workflows/image.yml",
+            "on: push\nenv:\n  REGISTRY: ghcr.io\n  IMAGE: ${{ github.repository }}/trainer\npermissions:\n  \
+             contents: read\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: \
+             docker/login-action@v3\n        with:\n          registry: ${{ env.REGISTRY }}\n          \
+             username: ${{ github.actor }}\n          password: ${{ secrets.GITHUB_TOKEN }}\n      - id: \
+             names\n        uses: docker/metadata-action@v5\n        with:\n          images: ${{ \
+             env.REGISTRY }}/${{ env.IMAGE }}\n      - uses: docker/build-push-action@v6\n        with:\n\
+             \x20         push: true\n          tags: ${{ steps.names.outputs.tags }}\n",
+        ),
+        named(
+            ".github/workflows/image.yml",
+            "on: push\npermissions: {contents: read}\njobs:\n  build:\n    runs-on: ubuntu-latest\n    \
+             env: {REPO: ghcr.io/acme}\n    steps:\n      - run: docker login ${{ env.REPO }} -u a -p \
+             $TOKEN\n        env: {TOKEN: \"${{ github.token }}\"}\n      - run: docker push \
+             \"$REPO/train:1\"\n",
+        ),
     ],
     silent: &[
+        named(
+            ".github/workflows/image.yml",
+            "on: push\nenv: {REGISTRY: registry.acme.example}\npermissions: {contents: read}\njobs:\n  \
+             build:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: docker/login-action@v3\n        \
+             with: {registry: \"${{ env.REGISTRY }}\", username: a, password: \"${{ secrets.GITHUB_TOKEN \
+             }}\"}\n      - uses: docker/build-push-action@v6\n        with: {push: true, tags: \"${{ \
+             env.REGISTRY }}/a\"}\n",
+        ),
+        // It logs in to read a base image, and pushes to another registry.
+        named(
+            ".github/workflows/image.yml",
+            "on: push\nenv: {REGISTRY: ghcr.io, TARGET: registry.acme.example/a}\npermissions: {packages: \
+             read}\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: \
+             docker/login-action@v3\n        with: {registry: \"${{ env.REGISTRY }}\", username: a, \
+             password: \"${{ secrets.GITHUB_TOKEN }}\"}\n      - id: meta\n        uses: \
+             docker/metadata-action@v5\n        with: {images: \"${{ env.TARGET }}\"}\n      - uses: \
+             docker/build-push-action@v6\n        with: {push: true, tags: \"${{ steps.meta.outputs.tags \
+             }}\"}\n",
+        ),
         named(
             ".github/workflows/image.yml",
             "on: push\npermissions: {}\njobs:\n  build:\n    runs-on: ubuntu-latest\n    permissions: \
@@ -100,8 +136,8 @@ fn fault(workflow: &Workflow, job: &Job) -> Option<Found> {
         },
         _ => return None,
     };
-    job.steps.iter().position(|step| logs_in(workflow, job, step))?;
-    let (line, certain) = job.steps.iter().find_map(pushes)?;
+    job.steps.iter().position(logs_in)?;
+    let (line, certain) = job.steps.iter().find_map(|step| pushes(job, step))?;
     let place = match own {
         Some(_) => workflow.line_in(job, &["permissions"]),
         None => workflow.line_of(&["permissions"]),
@@ -115,6 +151,9 @@ fn fault(workflow: &Workflow, job: &Job) -> Option<Found> {
     Some(Found::error(line, message, fix).unless_certain(certain))
 }
 
+/// The most steps among which one is looked for by its id.
+const STEPS_LIMIT: usize = 256;
+
 const REGISTRY: &str = "ghcr.io";
 
 fn is_token(text: &str) -> bool {
@@ -122,49 +161,49 @@ fn is_token(text: &str) -> bool {
 }
 
 /// Whether a step logs in to the registry with the token of the job.
-fn logs_in(workflow: &Workflow, job: &Job, step: &Step) -> bool {
-    let with = |key: &str| below(&step.value, &["with", key]).and_then(text).unwrap_or_default();
+fn logs_in(step: &Step) -> bool {
     if step.uses.as_deref() == Some("docker/login-action") {
-        return with("registry").contains(REGISTRY) && is_token(&with("password"));
+        return step.input("registry").contains(REGISTRY) && is_token(&step.input("password"));
     }
-    let Some(run) = &step.run else { return false };
-    if !run.contains("login") || !run.contains(REGISTRY) {
-        return false;
-    }
-    let environments = [&step.value, &job.value, &workflow.root];
-    let mut set = environments.iter().filter_map(|value| below(value, &["env"])?.as_mapping()).flatten();
-    is_token(run)
-        || set.any(|(name, value)| {
-            let used = text(name).is_some_and(|name| {
-                run.contains(&format!("${name}")) || run.contains(&format!("${{{name}}}"))
-            });
-            used && text(value).is_some_and(|value| is_token(&value))
-        })
+    let run = step.env.in_shell(&step.env.resolved(step.run.as_deref().unwrap_or_default()));
+    run.contains("login") && run.contains(REGISTRY) && is_token(&run)
 }
 
 /// The line of a push to the registry, and whether it certainly happens in some run.
-fn pushes(step: &Step) -> Option<(usize, bool)> {
-    let with = |key: &str| below(&step.value, &["with", key]).and_then(text).unwrap_or_default();
+fn pushes(job: &Job, step: &Step) -> Option<(usize, bool)> {
     // A name that only an expression has may be of this registry.
     let here = |name: &str| name.contains(REGISTRY) || name.contains("${{") || name.contains('$');
     let certain = |name: &str| name.contains(REGISTRY);
     if matches!(step.uses.as_deref(), Some("docker/build-push-action" | "docker/bake-action")) {
-        let push = with("push");
-        let tags = with("tags");
+        let push = step.input("push");
+        let tags = step.input("tags");
         let event = push.contains("github.event_name") || push.contains("github.ref");
         let pushes = push == "true" || push.contains("${{") && !push.contains("false");
         // Of a bake file, the names are elsewhere.
         let named = step.uses.as_deref() == Some("docker/build-push-action") && !tags.is_empty();
+        let images = images_of(job, &tags);
+        let elsewhere = images.as_deref().is_some_and(|images| !here(images));
         let generated = tags.contains("steps.meta") || tags.contains("outputs.tags");
-        return (pushes && named && here(&tags))
+        return (pushes && named && here(&tags) && !elsewhere)
             .then_some((step.line, (push == "true" || event) && (certain(&tags) || generated)));
     }
     step.commands.iter().find_map(|command| {
         let docker = matches!(command.program(), "docker" | "podman" | "buildah");
-        let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
-        let plain = words.first() == Some(&"push");
-        let built = words.contains(&"build") && words.contains(&"--push");
+        let words: Vec<String> =
+            command.words.iter().skip(1).map(|word| step.env.in_shell(&word.text)).collect();
+        let has = |text: &str| words.iter().any(|word| word == text);
+        let plain = words.first().is_some_and(|word| word == "push");
+        let built = has("build") && has("--push");
         let name = words.iter().find(|word| here(word))?;
         (docker && (plain || built)).then_some((command.line, command.certain && certain(name)))
     })
+}
+
+/// The names of images of the step whose output these tags are: `${{ steps.meta.outputs.tags }}`.
+fn images_of(job: &Job, tags: &str) -> Option<String> {
+    let inner = tags.trim().strip_prefix("${{")?.strip_suffix("}}")?.trim();
+    let id = inner.strip_prefix("steps.")?.strip_suffix(".outputs.tags")?;
+    let is_it = |step: &&Step| below(&step.value, &["id"]).and_then(text).as_deref() == Some(id);
+    let step = job.steps.iter().take(STEPS_LIMIT).find(is_it)?;
+    (step.uses.as_deref() == Some("docker/metadata-action")).then(|| step.input("images"))
 }

@@ -12,6 +12,8 @@ pub(crate) struct Reference {
     pub line: usize,
     /// Whether it says what holds where the variable has no value: `${X:-y}`, `${X:+y}`, `${X:?}`.
     pub defaulted: bool,
+    /// Whether it stands right behind `==`, as the version of a package does.
+    pub pins: bool,
 }
 
 /// The variables that an instruction uses and that its own script does not set; in RUN those in single
@@ -60,7 +62,8 @@ fn used(text: &Text) -> Vec<Reference> {
                 let name = &body[..end];
                 if name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
                     let defaulted = brace && body[end..].starts_with([':', '-', '+', '?']);
-                    found.push(Reference { name: name.to_owned(), line: text.line_at(at), defaulted });
+                    let pins = text.text[..at].ends_with("==");
+                    found.push(Reference { name: name.to_owned(), line: text.line_at(at), defaulted, pins });
                 }
             }
             _ => {}
