@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use super::model_configs::{near_env_files, of_models};
 use super::roots::{Around, Ends, Roots};
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::NAMES;
@@ -27,7 +28,7 @@ const PARENTS_LIMIT: usize = 3;
 /// A Dockerfile tells of requirements files, and these of others.
 const NEARBY_PASSES_LIMIT: usize = 3;
 /// Files in the directory of a file that are taken at most.
-const OTHERS_LIMIT: usize = 20;
+pub(super) const OTHERS_LIMIT: usize = 20;
 
 /// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else one of the
 /// directories from the Dockerfile upwards. Returns what was not read.
@@ -62,6 +63,7 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
             // A text that is missing now says that the file is: not that it is too large, or elsewhere.
             file.context.retain(|name, text| text.is_some() || !file::exists(&folder.join(name)));
             near_env_files(file, &folder, around);
+            of_models(file, &folder, around);
         }
         Kind::Pyproject if file.name != "-" => {
             let names = crate::modules(file);
@@ -97,24 +99,6 @@ fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut A
         let text = around.text(&folder.join(&name)).as_deref().map(str::to_owned);
         (name, text)
     }));
-}
-
-/// Adds the env files next to those that do not exist: one of them may be meant.
-fn near_env_files(file: &mut File, folder: &Path, around: &mut Around<'_>) {
-    let missing = crate::env_files(file).into_iter().map(|path| join("", &path));
-    let missing: Vec<String> = missing.filter(|path| matches!(file.context.get(path), Some(None))).collect();
-    for path in missing {
-        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
-        let entries = file::entries(&folder.join(&parent)).into_iter().filter(|entry| file::is_file(entry));
-        let names = entries.filter_map(|entry| Some(entry.file_name()?.to_str()?.to_owned()));
-        for name in names.filter(|name| name.contains("env")).take(OTHERS_LIMIT) {
-            let name = join(&parent, &name);
-            if !file.context.contains_key(&name) {
-                let text = around.text(&folder.join(&name)).as_deref().map(str::to_owned);
-                file.context.extend(text.map(|text| (name, Some(text))));
-            }
-        }
-    }
 }
 
 /// Adds the files next to one that say more of it.
