@@ -38,7 +38,7 @@ pub struct ModelServer {
     /// Variables that add options.
     #[serde(default)]
     pub hiding: Vec<String>,
-    /// Whether a file that images bring may set its address, without a word in the command.
+    /// Whether a file that images bring may set its address, although the command does not.
     #[serde(default)]
     pub by_file: bool,
     /// Whether it listens on 127.0.0.1 by default.

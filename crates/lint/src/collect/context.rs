@@ -1,15 +1,17 @@
 //! The build context of a Dockerfile, and the files that it installs from.
 
+mod model_configs;
+
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::model_configs::{near_env_files, of_models};
 use super::roots::{Around, Ends, Roots};
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::NAMES;
 use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
+use model_configs::{near_env_files, of_models};
 
 /// Kinds of manifests on which others in the same directory depend.
 const SAY_MORE: &[&str] = &[
@@ -28,7 +30,7 @@ const PARENTS_LIMIT: usize = 3;
 /// A Dockerfile tells of requirements files, and these of others.
 const NEARBY_PASSES_LIMIT: usize = 3;
 /// Files in the directory of a file that are taken at most.
-pub(super) const OTHERS_LIMIT: usize = 20;
+const OTHERS_LIMIT: usize = 20;
 
 /// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else one of the
 /// directories from the Dockerfile upwards. Returns what was not read.

@@ -3,7 +3,6 @@
 
 mod context;
 pub mod here;
-mod model_configs;
 mod roots;
 mod together;
 

@@ -1,4 +1,4 @@
-//! A volume that is mounted beside the directory of a database.
+//! A volume that is not mounted at the directory of a database.
 
 use crate::read::compose::{Compose, IsStack, Service, Source};
 use crate::rule::{Example, Found, Judge, Rule, Severity, compose, named};

@@ -70,13 +70,13 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn fault(plans: &[Place], served: &Place) -> Option<Found> {
-    let inside = |plan: &&Place| {
+    let is_served = |plan: &&Place| {
         let rest = plan.path.strip_prefix(served.path.as_str());
         rest.is_some_and(|rest| rest.starts_with('/')) && plan.service.name != served.service.name
     };
     // One of the same release may be the one that counts.
-    let plan = plans.iter().find(inside)?;
-    if plans.iter().filter(inside).any(|one| one.release == served.release) {
+    let plan = plans.iter().find(is_served)?;
+    if plans.iter().filter(is_served).any(|one| one.release == served.release) {
         return None;
     }
     let message = format!(

@@ -16,8 +16,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: --model \
-             org/model\n    deploy:\n      resources:\n        reservations:\n          devices:\n            \
-             - driver: nvidia\n              count: all\n              capabilities: [gpu, utility]\n",
+             org/model\n    deploy:\n      resources:\n        reservations:\n          devices:\n \
+             \x20          - driver: nvidia\n              count: all\n              capabilities: [gpu, utility]\n",
         ),
         compose(
             "services:\n  train:\n    image: example.net/train:4\n    gpus: [{driver: nvidia, count: 2, \
@@ -80,9 +80,9 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let (who, certain) = computes(file, service, &names)?;
     let names = names.join(",");
     let message = format!(
-        "{} requests GPUs with the capabilities {names} and without compute: Docker sets \
-         NVIDIA_DRIVER_CAPABILITIES={names}, whatever the image sets, so that the container has no libcuda \
-         and {who} finds no GPU",
+        "{} requests GPUs with the driver capabilities {names}, without compute: Docker sets \
+         NVIDIA_DRIVER_CAPABILITIES={names}, whatever the image sets; the container has no libcuda, and \
+         {who} finds no GPU",
         service.title
     );
     let fix = match file.run {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::instance_groups::{Instances, instances};
 use crate::location::{Location, OtherFile};
 use crate::model_path::repositories;
 use crate::read::compose::{Compose, Gpus, IsStack, Service};
 use crate::rule::{Example, Found, Judge, Rule, Severity};
+use crate::servers::instance_groups::{Instances, instances};
 
 const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
     Example { name: "compose.yaml", text, companions }
@@ -101,9 +101,9 @@ fn of_service(
     let mut found = Vec::new();
     for repository in own.iter().filter(|path| readers.get(*path) == Some(&1)) {
         for (path, text) in &file.files {
-            let inside = path.strip_prefix(repository.as_str()).and_then(|rest| rest.strip_prefix('/'));
-            let is_config = inside
-                .is_some_and(|rest| rest.split_once('/').is_some_and(|(_, name)| name == "config.pbtxt"));
+            let rest = path.strip_prefix(repository.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            let is_config =
+                rest.is_some_and(|rest| rest.split_once('/').is_some_and(|(_, name)| name == "config.pbtxt"));
             let Some(text) = text.as_deref().filter(|_| is_config) else { continue };
             let groups = instances(text).into_iter();
             let wrong = groups.filter(|group| matches!(group.kind.as_str(), "" | "KIND_GPU" | "KIND_AUTO"));

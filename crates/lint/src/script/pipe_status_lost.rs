@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::copied_then_removed::{removal, sources};
 use crate::programs;
 use crate::programs::is_job;
+use crate::read::copied_sources::{removal, sources};
 use crate::read::dockerfile::command::Command;
 use crate::read::posix::masked;
 use crate::read::script::Script;

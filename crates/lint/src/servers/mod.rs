@@ -1,6 +1,7 @@
 //! The servers that a container starts: on which ports and addresses they listen.
 
 mod checkouts;
+pub(crate) mod instance_groups;
 mod of_service;
 mod options;
 

@@ -1,6 +1,6 @@
 //! The copies of a script whose source it removes afterwards: which, and which removal.
 
-use crate::read::dockerfile::command::{Command, Word};
+use super::dockerfile::command::{Command, Word};
 
 /// What a command copies: the paths, as written, that are the source.
 pub(crate) fn sources(command: &Command) -> Vec<String> {

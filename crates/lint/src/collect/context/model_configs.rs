@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::context::OTHERS_LIMIT;
-use super::roots::Around;
+use super::super::roots::Around;
+use super::OTHERS_LIMIT;
 use crate::model_path::repositories;
 use crate::read::compose::Compose;
 use crate::read::dockerfile::copied::join;
