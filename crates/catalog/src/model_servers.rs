@@ -27,6 +27,9 @@ pub struct ModelServer {
     /// Options with address and port.
     #[serde(default)]
     pub binds: Vec<String>,
+    /// Options that let it listen on every interface where no address follows: `--listen`.
+    #[serde(default)]
+    pub opens: Vec<String>,
     /// Variables with an address.
     #[serde(default)]
     pub host_variables: Vec<String>,
@@ -35,6 +38,9 @@ pub struct ModelServer {
     /// Variables that add options.
     #[serde(default)]
     pub hiding: Vec<String>,
+    /// Whether a file that images bring may set its address, although the command does not.
+    #[serde(default)]
+    pub by_file: bool,
     /// Whether it listens on 127.0.0.1 by default.
     #[serde(default)]
     pub loopback: bool,
@@ -51,7 +57,7 @@ pub struct ModelServer {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerProgram {
-    /// `vllm`.
+    /// `vllm`; `ComfyUI:main.py` for a script in a checkout of a repository.
     pub program: String,
     /// The commands of the program that start the server; none: it has no commands.
     #[serde(default)]

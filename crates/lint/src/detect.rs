@@ -195,6 +195,28 @@ fn is_object_in_flow_style(text: &str) -> bool {
     ["apiVersion", "kind"].iter().all(|key| root.get(key).is_some_and(serde_yaml::Value::is_string))
 }
 
+/// Whether a text in YAML is a compose file, whatever its name: services with an image or a build, and only
+/// keys that these files have.
+pub(crate) fn is_compose(text: &str) -> bool {
+    const KEYS: &[&str] =
+        &["services", "volumes", "networks", "configs", "secrets", "name", "version", "include", "models"];
+    let root = match too_deep(text) {
+        Some(_) => return false,
+        None => serde_yaml::from_str::<serde_yaml::Value>(text).unwrap_or_default(),
+    };
+    let Some(root) = root.as_mapping() else { return false };
+    let known = |key: &serde_yaml::Value| {
+        key.as_str().is_some_and(|key| KEYS.contains(&key) || key.starts_with("x-"))
+    };
+    let services = root.get("services").and_then(serde_yaml::Value::as_mapping);
+    let mut of_services = services.into_iter().flatten().map(|(_, service)| service).peekable();
+    // What a service merges or extends may have the image.
+    let runs = |one: &serde_yaml::Value| {
+        ["image", "build", "extends", "<<"].iter().any(|key| one.get(key).is_some())
+    };
+    root.keys().all(known) && of_services.peek().is_some() && of_services.all(runs)
+}
+
 fn has_any(text: &str, keys: &[&str]) -> bool {
     // `{services: {…}}`, in one line or several.
     let flow = text.trim_start().starts_with('{');
@@ -252,6 +274,23 @@ mod tests {
             ("Dockerfile.k8s", "FROM a\nRUN <<E\napiVersion: v1\nkind: Pod\nE\n"),
         ] {
             assert_eq!(of(name, text), Ok(Kind::Dockerfile), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn compose_files_by_their_contents() {
+        assert!(is_compose(
+            "x-a: &a {image: b}\nservices:\n  a:\n    <<: *a\n  c:\n    build: .\nvolumes: {d: }\n"
+        ));
+        for text in [
+            "services: [docker]\nimage: a\n",
+            "services:\n  a:\n    class: B\n",
+            "services:\n  a:\n    image: b\nstages: [c]\n",
+            "services: {}\n",
+            "services:\n  a: {{ b }}\n",
+            "a: b\n",
+        ] {
+            assert!(!is_compose(text), "{text}");
         }
     }
 

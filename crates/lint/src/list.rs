@@ -160,6 +160,7 @@ pub const RULES: &[&Rule] = rules![
     secret_not_granted
     number_loses_digits
     gpu_request_invalid
+    gpu_request_without_compute
     gpu_count_too_small
     visible_devices_unset
     gpu_shared
@@ -178,6 +179,7 @@ pub const RULES: &[&Rule] = rules![
     node_rank_repeated
     output_mount_read_only
     output_not_mounted
+    database_outside_volume
     home_of_root_mounted
     healthcheck_invalid
     finished_job_restarted
@@ -188,6 +190,8 @@ pub const RULES: &[&Rule] = rules![
     command_text_misread
     shell_script_cut_off
     model_path_not_mounted
+    engine_of_other_tensorrt
+    triton_gpu_not_visible
     command_in_one_word
     entrypoint_repeated
     env_file_missing

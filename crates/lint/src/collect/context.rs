@@ -1,5 +1,7 @@
 //! The build context of a Dockerfile, and the files that it installs from.
 
+mod model_configs;
+
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -9,6 +11,7 @@ use crate::read::kustomization::NAMES;
 use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
+use model_configs::{near_env_files, of_models};
 
 /// Kinds of manifests on which others in the same directory depend.
 const SAY_MORE: &[&str] = &[
@@ -62,6 +65,7 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
             // A text that is missing now says that the file is: not that it is too large, or elsewhere.
             file.context.retain(|name, text| text.is_some() || !file::exists(&folder.join(name)));
             near_env_files(file, &folder, around);
+            of_models(file, &folder, around);
         }
         Kind::Pyproject if file.name != "-" => {
             let names = crate::modules(file);
@@ -97,24 +101,6 @@ fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut A
         let text = around.text(&folder.join(&name)).as_deref().map(str::to_owned);
         (name, text)
     }));
-}
-
-/// Adds the env files next to those that do not exist: one of them may be meant.
-fn near_env_files(file: &mut File, folder: &Path, around: &mut Around<'_>) {
-    let missing = crate::env_files(file).into_iter().map(|path| join("", &path));
-    let missing: Vec<String> = missing.filter(|path| matches!(file.context.get(path), Some(None))).collect();
-    for path in missing {
-        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
-        let entries = file::entries(&folder.join(&parent)).into_iter().filter(|entry| file::is_file(entry));
-        let names = entries.filter_map(|entry| Some(entry.file_name()?.to_str()?.to_owned()));
-        for name in names.filter(|name| name.contains("env")).take(OTHERS_LIMIT) {
-            let name = join(&parent, &name);
-            if !file.context.contains_key(&name) {
-                let text = around.text(&folder.join(&name)).as_deref().map(str::to_owned);
-                file.context.extend(text.map(|text| (name, Some(text))));
-            }
-        }
-    }
 }
 
 /// Adds the files next to one that say more of it.

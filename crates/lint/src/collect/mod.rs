@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use diagnostic::error::{Error, Kind as ErrorKind};
 use host::file::{self, Below};
 
-use crate::detect::{Detected, detect};
+use crate::detect::{Detected, detect, is_compose};
 use crate::recognize::{
     COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized, name_says_deepspeed,
 };
@@ -269,7 +269,7 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     )
 }
 
-/// Types that contents alone show, DeepSpeed's apart.
+/// Types that contents alone show, but DeepSpeed's.
 const BY_CONTENTS: &[Kind] =
     &[Kind::Kubernetes, Kind::HelmTemplate, Kind::Shell, Kind::ToolkitConfig, Kind::AccelerateConfig];
 
@@ -278,7 +278,7 @@ fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {
     let json = may_be_deepspeed(name);
     let shows = |kind: Kind| match kind {
         Kind::DeepspeedConfig => json,
-        kind => BY_CONTENTS.contains(&kind),
+        kind => BY_CONTENTS.contains(&kind) || kind == Kind::Compose && is_compose(text),
     };
     match detect(name, text) {
         Detected::Kind(kind) if named.is_none() && !shows(kind) => {

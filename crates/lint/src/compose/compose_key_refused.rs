@@ -52,9 +52,56 @@ fn judge(file: &Compose) -> Vec<Found> {
     // The first level has a rule of its own, and so have device requests.
     let own = faults.filter(|fault| fault.path.len() > 1);
     let own = own.filter(|fault| !is_number_for_duration(fault));
-    let mut found: Vec<Found> = own.filter_map(|fault| finding(file, fault)).collect();
-    found.dedup();
-    found
+    let mut all = Merged::default();
+    for fault in own {
+        let item = Merged::item(&fault);
+        if let Some(found) = finding(file, fault) {
+            all.add(item, found);
+        }
+    }
+    all.close();
+    all.found.dedup();
+    all.found
+}
+
+/// Findings, with one for the items of a list that have the same fault.
+#[derive(Default)]
+struct Merged {
+    found: Vec<Found>,
+    /// The list of the last one, and what is wrong with its item; and how many more items have it.
+    last: Option<(Vec<String>, String)>,
+    more: usize,
+}
+
+impl Merged {
+    /// The list of an item, and what is wrong with it.
+    fn item(fault: &Fault) -> Option<(Vec<String>, String)> {
+        let (index, list) = fault.path.split_last()?;
+        index.parse::<usize>().is_ok().then(|| (list.to_vec(), format!("{:?}", fault.problem)))
+    }
+
+    fn add(&mut self, item: Option<(Vec<String>, String)>, found: Found) {
+        match self.found.last_mut() {
+            Some(first) if item.is_some() && item == self.last => {
+                first.changes.extend(found.changes);
+                self.more += 1;
+            }
+            _ => {
+                self.close();
+                self.found.push(found);
+                self.last = item;
+            }
+        }
+    }
+
+    /// Says of the last one how many more items are like it.
+    fn close(&mut self) {
+        let (more, items) = (self.more, if self.more == 1 { "item" } else { "items" });
+        if let Some(first) = self.found.last_mut().filter(|_| more > 0) {
+            first.message.push_str(&format!("; {more} more {items} of the list, too"));
+        }
+        self.more = 0;
+    }
 }
 
 /// `interval: 5` of a health check: healthcheck-invalid names the value to write, which needs a unit.
@@ -111,5 +158,21 @@ fn quoted(line: usize, key: &str) -> Change {
     match key.parse() {
         Ok(index) => Change::QuoteItem { line, index },
         Err(_) => Change::quote(line, key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Kind, lint};
+
+    #[test]
+    fn items_of_a_list_are_one_finding() {
+        let text = "services:\n  a:\n    image: b\n    command: [1, c, 2, 3]\n    dns: [4]\n";
+        let file = File::new(catalog::testing::catalog(), "compose.yaml", text, Kind::Compose);
+        let found = lint(&[&RULE], &[], &file);
+        let messages: Vec<&str> = found.iter().map(|one| one.found.message.as_str()).collect();
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert!(messages[0].ends_with("; 2 more items of the list, too"), "{messages:?}");
     }
 }

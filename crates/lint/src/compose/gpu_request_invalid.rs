@@ -52,7 +52,7 @@ pub(crate) const RULE: Rule = Rule {
         compose(
             "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
                 \x20         \
-             devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [gpu, utility]}\n",
+             devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [gpu, compute]}\n",
         ),
     ],
 };

@@ -57,6 +57,12 @@ pub(crate) const RULE: Rule = Rule {
                    nvidia-smi\n",
             companions: &[("daemon.json", "{\"default-runtime\": \"nvidia\"}\n")],
         },
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    command: \
+                   nvidia-smi\n",
+            companions: &[("daemon.json", "{\n  \"default-runtime\": \"nvidia\",\n}\n")],
+        },
         named(
             "run.sh",
             "# the nodes have nvidia as the default runtime\ndocker run -d -p 8000:8000 \
@@ -152,8 +158,15 @@ fn judge(file: &Compose) -> Vec<Found> {
 fn nvidia_by_default(file: &Compose) -> bool {
     let mut daemons = file.files.iter().filter(|(name, _)| base_name(name) == "daemon.json");
     let configured = daemons.any(|(_, text)| {
-        let root = text.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-        root.is_some_and(|root| root.get("default-runtime").is_some_and(|one| one == "nvidia"))
+        let Some(text) = text.as_deref() else { return false };
+        match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(root) => root.get("default-runtime").is_some_and(|one| one == "nvidia"),
+            // Its fault is found elsewhere; what is meant is clear.
+            Err(_) => {
+                let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+                bare.contains("\"default-runtime\":\"nvidia\"")
+            }
+        }
     });
     let mut comments = file.comments.iter().map(|text| text.to_ascii_lowercase().replace('-', " "));
     // `no gpus key: nvidia is the default runtime`

@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, bare, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Found, Judge, Rule, Severity, compose, stack};
 
 pub(crate) const RULE: Rule = Rule {
     id: "interpolation-invalid",
@@ -24,8 +24,18 @@ pub(crate) const RULE: Rule = Rule {
              |\n        nvidia-smi -L \
              | while read line; do\n          echo ${line}\n        done\n",
         ),
+        stack("services:\n  a:\n    image: b\n    command: sh -c \"OMP_NUM_THREADS=$(nproc) exec train\"\n"),
+        stack(
+            "services:\n  a:\n    image: b\n    deploy:\n      labels:\n        - \
+             traefik.http.routers.a.rule=PathRegexp(`/(a|b)($|/)`)\n",
+        ),
     ],
     silent: &[
+        stack(
+            "services:\n  a:\n    image: b:${TAG:-1}\n    environment: {A: \"$B\", C: \"${C?set C}\", D: \
+             \"x$$y\"}\n    command: sh -c \"OMP_NUM_THREADS=$$(nproc) exec train --node \
+             {{.Task.Slot}}\"\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    command: sh -c \"for i in 1 2; do echo $$i $${i} $index; \
              done\"\n",
@@ -48,10 +58,13 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
-    if file.broken.is_some() || file.stack == IsStack::Yes {
+    if file.broken.is_some() {
         return Vec::new();
     }
     let mut found = Vec::new();
+    if file.stack == IsStack::Yes {
+        return file.services.iter().flat_map(of_stack).collect();
+    }
     for service in &file.services {
         let map = service.value.as_mapping().into_iter().flatten();
         for (key, value) in map.filter_map(|(key, value)| Some((text(key)?, value))) {
@@ -71,12 +84,63 @@ fn judge(file: &Compose) -> Vec<Found> {
     found
 }
 
+/// What `docker stack deploy` refuses: it has a substitution of its own, in which every dollar sign begins a
+/// variable or is doubled.
+fn of_stack(service: &Service) -> Vec<Found> {
+    let map = service.value.as_mapping().into_iter().flatten();
+    let faults = map.filter_map(|(key, value)| {
+        let key = text(key)?;
+        let part = first_of(value, &invalid_in_stack)?;
+        let message = format!(
+            "service {}: {part:?} in `{key}` is not a valid variable reference; `docker stack deploy` \
+             refuses the file (`invalid interpolation format`)",
+            service.name
+        );
+        let fix = "Write `$$` for a dollar sign that is for the container";
+        Some(Found::error(service.line_of(&key), message, fix))
+    });
+    faults.collect()
+}
+
+/// The first dollar sign that is neither doubled nor begins `$NAME` or `${NAME…}` with one of the operators
+/// of `docker stack deploy`: `-`, `:-`, `?`, `:?`.
+fn invalid_in_stack(text: &str) -> Option<String> {
+    let is_start = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let after = &rest[at + 1..];
+        let mut letters = after.chars();
+        let length = match letters.next() {
+            Some('$') => 1,
+            Some('{') => {
+                let inner = &after[1..];
+                let name = inner.find(|c: char| !is_start(c) && !c.is_ascii_digit()).unwrap_or(inner.len());
+                let next = &inner[name..];
+                let operator =
+                    next.starts_with(['}', '-', '?']) || next.starts_with(":-") || next.starts_with(":?");
+                if !inner.starts_with(is_start) || !operator || !next.contains('}') {
+                    return Some(shown(&rest[at..]));
+                }
+                1
+            }
+            Some(letter) if is_start(letter) => 1,
+            _ => return Some(shown(&rest[at..])),
+        };
+        rest = &after[length..];
+    }
+    None
+}
+
 /// The first part of a value that is no variable.
 fn first_invalid(value: &Value) -> Option<String> {
+    first_of(value, &invalid)
+}
+
+fn first_of(value: &Value, invalid: &impl Fn(&str) -> Option<String>) -> Option<String> {
     match bare(value) {
         Value::String(text) => invalid(text),
-        Value::Sequence(items) => items.iter().find_map(first_invalid),
-        Value::Mapping(map) => map.iter().find_map(|(_, value)| first_invalid(value)),
+        Value::Sequence(items) => items.iter().find_map(|one| first_of(one, invalid)),
+        Value::Mapping(map) => map.iter().find_map(|(_, value)| first_of(value, invalid)),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! A server that loads a model from a directory that its image does not have.
 
-use crate::model_path::{local_model, not_mounted};
+use crate::model_path::{local_models, not_mounted};
 use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 
@@ -25,6 +25,16 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  llm:\n    image: lmsysorg/sglang:v0.4.6\n    command: [python3, -m, \
              sglang.launch_server, --model-path=/models/qwen, --host, 0.0.0.0]\n",
         ),
+        compose(
+            "services:\n  triton:\n    image: nvcr.io/nvidia/tritonserver:24.10-py3\n    command: \
+             tritonserver --model-repository=/models --model-repository=/ensembles\n    volumes: \
+             [\"./models:/models:ro\"]\n",
+        ),
+        named(
+            "serve.sh",
+            "docker run --gpus all --shm-size 1g -v \"$PWD/repo:/repo\" \
+             nvcr.io/nvidia/tritonserver:24.10-py3 tritonserver --model-store /models\n",
+        ),
         named(
             "run.sh",
             "docker run --gpus all --ipc=host -v /srv/models:/models vllm/vllm-openai:v0.6.3 --model \
@@ -32,6 +42,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  triton:\n    image: nvcr.io/nvidia/tritonserver:24.10-py3\n    command: \
+             tritonserver --model-repository s3://bucket/models\n  second:\n    image: \
+             nvcr.io/nvidia/tritonserver:24.10-py3\n    command: tritonserver \
+             --model-repository=/models/a\n    volumes: [\"./models:/models:ro\"]\n",
+        ),
         named(
             "run.sh",
             "docker run --gpus all --ipc=host --mount type=bind,src=/srv,dst=/data vllm/vllm-openai:v0.6.3 \
@@ -66,12 +82,14 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let image = service.text("image")?;
     let words = service.words();
     let variables = service.variables();
-    let (option, path) = local_model(&image, &words, &variables)?;
     // configs and secrets are mounted too, and a mount may be a part of the path.
     let mounts = service.mounts();
-    let mounted = mounts.iter().any(|one| one.holds(&path) || one.target.starts_with(&path));
+    let is_mounted =
+        |path: &String| mounts.iter().any(|one| one.holds(path) || one.target.starts_with(path.as_str()));
+    let mut models = local_models(&image, &words, &variables).into_iter();
+    let (option, path) = models.find(|(_, path)| !is_mounted(path))?;
     let unclear = ["configs", "secrets"].iter().any(|key| service.at(&[key]).is_some());
-    if mounted || unclear || mounts.iter().any(|one| one.target.contains('$')) {
+    if unclear || mounts.iter().any(|one| one.target.contains('$')) {
         return None;
     }
     let key = if option == "MODEL_ID" { "environment" } else { "command" };

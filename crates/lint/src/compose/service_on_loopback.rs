@@ -1,7 +1,7 @@
 //! A server that only its own container reaches, although others should.
 
 use crate::read::compose::{Compose, Service};
-use crate::rule::{Found, Judge, Rule, Severity, compose, named};
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose, named};
 use crate::servers::of_service;
 
 use super::peer_unreachable::addresses;
@@ -30,8 +30,49 @@ pub(crate) const RULE: Rule = Rule {
             "docker run --gpus all -p 8000:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --host \
              127.0.0.1\n",
         ),
+        built(
+            "services:\n  ui:\n    build: .\n    command: [python, main.py, --port, \"8188\"]\n    ports: \
+             [\"8188:8188\"]\n",
+            &[("Dockerfile", COMFY)],
+        ),
+        compose(
+            "services:\n  ui:\n    image: example.net/comfy:3\n    command: bash -c \"cd /srv/ComfyUI && \
+             exec python3 -u main.py --preview-method auto\"\n    ports: [\"80:8188\"]\n",
+        ),
+        compose(
+            "services:\n  runs:\n    image: ghcr.io/mlflow/mlflow:v2.17.0\n    command: mlflow server \
+             --backend-store-uri sqlite:////db/mlflow.db\n    ports: [\"5000:5000\"]\n  app:\n    image: \
+             example.net/app:1\n    command: python -m flask run --port 80\n    ports: [\"80:80\"]\n",
+        ),
+        built(
+            "services:\n  lab:\n    build: .\n    ports: [\"8888:8888\"]\n",
+            &[(
+                "Dockerfile",
+                "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN pip install \
+                 jupyterlab\nCMD [\"jupyter\", \"lab\", \"--allow-root\", \"--no-browser\"]\n",
+            )],
+        ),
     ],
     silent: &[
+        built(
+            "services:\n  ui:\n    build: .\n    command: [python, main.py, --listen, --port, \
+             \"8188\"]\n    ports: [\"8188:8188\"]\n",
+            &[("Dockerfile", COMFY)],
+        ),
+        built(
+            "services:\n  lab:\n    build: .\n    command: jupyter lab --no-browser\n    ports: \
+             [\"8888:8888\"]\n    volumes: [\"./jupyter:/root/.jupyter\"]\n",
+            &[("Dockerfile", "FROM python:3.12\nRUN pip install jupyterlab\n")],
+        ),
+        compose(
+            "services:\n  lab:\n    image: quay.io/jupyter/pytorch-notebook:cuda12-2024-10-01\n    \
+             command: jupyter lab\n    ports: [\"8888:8888\"]\n  board:\n    image: \
+             nvcr.io/nvidia/pytorch:24.10-py3\n    command: tensorboard --logdir /runs\n    ports: \
+             [\"6006:6006\"]\n  runs:\n    image: ghcr.io/mlflow/mlflow:v2.17.0\n    command: mlflow \
+             server -h 0.0.0.0\n    ports: [\"5000:5000\"]\n  app:\n    image: example.net/app:1\n    \
+             command: flask --app web run\n    environment: {FLASK_RUN_HOST: 0.0.0.0}\n    ports: \
+             [\"5000\"]\n  llm:\n    image: ollama/ollama:0.5.4\n    ports: [\"11434:11434\"]\n",
+        ),
         named(
             "run.sh",
             "docker run --gpus all --network host --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --host \
@@ -57,6 +98,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
 };
+
+const COMFY: &str = "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN git clone --depth 1 \
+                     https://github.com/comfyanonymous/ComfyUI.git /app\nWORKDIR /app\n";
+
+const fn built(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
+    Example { name: "compose.yaml", text, companions }
+}
 
 fn judge(file: &Compose) -> Vec<Found> {
     file.services.iter().filter_map(|service| fault(file, service)).collect()

@@ -24,6 +24,10 @@ pub(crate) const RULE: Rule = Rule {
              --nproc_per_node=8 t.py\n",
         ),
         compose(
+            "services:\n  a:\n    build:\n      context: .\n      shm_size: 32gb\n    gpus: all\n    \
+             command: torchrun --standalone --nproc_per_node=8 t.py\n",
+        ),
+        compose(
             "services:\n  a:\n    image: b\n    gpus: all\n    command: torchrun --nproc_per_node=8 \
              train.py\n",
         ),
@@ -59,6 +63,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    build: {context: ., shm_size: 8gb}\n    shm_size: 8gb\n    gpus: \
+             all\n    command: torchrun --nproc_per_node=8 t.py\n  web:\n    build:\n      context: \
+             web\n      shm_size: 1gb\n    command: node server.js\n",
+        ),
         named(
             "run.sh",
             "docker run --rm --gpus all --shm-size=16g my/train torchrun --standalone --nproc_per_node=8 \
@@ -118,7 +127,12 @@ fn engine_gives_more(file: &Compose) -> bool {
 }
 
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
-    let (why, several) = workers(service).or_else(|| loaders(file, service))?;
+    let known = workers(service).or_else(|| loaders(file, service));
+    if let Some(size) = of_build(file, service) {
+        let several = known.map(|(_, several)| several).or_else(|| service.gpus().map(|_| false))?;
+        return Some(for_build(file, service, &size, several));
+    }
+    let (why, several) = known?;
     let memory = match service.text("shm_size").filter(|_| file.stack == IsStack::No) {
         Some(size) if size.bytes().all(|digit| digit.is_ascii_digit()) => {
             format!("only {size} bytes of shared memory (shm_size)")
@@ -136,6 +150,26 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
         true => Found::warning(service.line.clone(), message, fix),
         false => Found::note(service.line.clone(), message, fix),
     })
+}
+
+/// The size that a service gives to the steps of its build alone.
+fn of_build(file: &Compose, service: &Service) -> Option<String> {
+    let own = file.stack == IsStack::No && service.at(&["shm_size"]).is_none();
+    service.at(&["build", "shm_size"]).and_then(text).filter(|size| own && !is_default(size))
+}
+
+fn for_build(file: &Compose, service: &Service, size: &str, several: bool) -> Found {
+    let message = format!(
+        "{}: `shm_size: {size}` is below `build`, where it holds for the RUN steps of the build; the \
+         container has the default 64 MiB of shared memory",
+        service.title
+    );
+    let line = file.line(&["services", &service.name, "build", "shm_size"]);
+    let fix = "Move it up to the service, next to `build`";
+    match several {
+        true => Found::warning(line, message, fix),
+        false => Found::note(line, message, fix),
+    }
 }
 
 fn has_memory(file: &Compose, service: &Service) -> bool {

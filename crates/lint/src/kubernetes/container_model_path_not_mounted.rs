@@ -1,6 +1,6 @@
 //! A server in a pod that loads a model from a directory that its image does not have.
 
-use crate::model_path::{local_model, not_mounted};
+use crate::model_path::{local_models, not_mounted};
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::recognize::is_below;
@@ -13,6 +13,13 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("container_model_path_not_mounted.md"),
     judge: Judge::Manifest(judge),
     fires: &[
+        named(
+            "triton.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: nvcr.io/nvidia/tritonserver:24.10-py3\n      args: [tritonserver, \
+             --model-repository=/models]\n      volumeMounts: [{name: m, mountPath: \
+             /model-repository}]\n  volumes: [{name: m, emptyDir: {}}]\n",
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: \
@@ -38,6 +45,12 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: nvcr.io/nvidia/tritonserver:24.10-py3\n      args: [tritonserver, \
+             --model-repository=gs://bucket/models]\n",
+        ),
+        named(
+            "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
              a\n      image: \
              vllm/vllm-openai:v0.9.1\n      args: [--model, /models/b]\n      volumeMounts: [{name: m, \
@@ -61,12 +74,14 @@ fn fault(container: &Container) -> Option<Found> {
     let image = scalar(container.value, &["image"])?;
     let of = |key| list(container.value, key).into_iter().filter_map(text);
     let words: Vec<String> = of("command").chain(of("args")).collect();
-    let (option, path) = local_model(&image, &words, &container.environment())?;
     let mounts = container.mounts();
-    let mounted = mounts.iter().any(|(_, target)| is_below(&path, target) || is_below(target, &path));
+    let is_mounted =
+        |path: &String| mounts.iter().any(|(_, target)| is_below(path, target) || is_below(target, path));
+    let mut models = local_models(&image, &words, &container.environment()).into_iter();
+    let (option, path) = models.find(|(_, path)| !is_mounted(path))?;
     // Agents of such annotations mount more.
     let annotated = container.pod.document.at(&["spec", "template", "metadata", "annotations"]).is_some();
-    if mounted || annotated {
+    if annotated {
         return None;
     }
     let targets: Vec<&str> = mounts.iter().map(|(_, target)| target.as_str()).collect();

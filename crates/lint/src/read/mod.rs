@@ -6,6 +6,7 @@ pub(crate) mod broken;
 pub(crate) mod cmake;
 pub(crate) mod compose;
 pub(crate) mod config;
+pub(crate) mod copied_sources;
 pub(crate) mod docker_run;
 pub(crate) mod dockerfile;
 pub(crate) mod dockerignore;

@@ -129,10 +129,14 @@ fn mount(text: &str) -> Value {
     Value::Object(all)
 }
 
-/// `--gpus`: docker/cli opts/gpus.go takes `all`, a number, and `device=…` in quotes.
+/// `--gpus`: docker/cli opts/gpus.go takes `all`, a number, `device=…` in quotes, and `capabilities=…` with
+/// them.
 fn gpus(text: &str) -> (&'static str, Value) {
     let bare = text.trim_matches(['"', '\'']);
     let request = |value: Value| ("deploy", json!({"resources": {"reservations": {"devices": [value]}}}));
+    if let Some(value) = with_capabilities(text) {
+        return request(value);
+    }
     if let Some(ids) = bare.strip_prefix("device=").filter(|_| text.contains('"') || !bare.contains(',')) {
         let ids: Vec<&str> = ids.split(',').collect();
         return request(json!({"capabilities": ["gpu"], "device_ids": ids}));
@@ -142,4 +146,38 @@ fn gpus(text: &str) -> (&'static str, Value) {
         Err(_) if bare == "all" => ("gpus", json!("all")),
         Err(_) => request(json!({"capabilities": ["gpu"], "count": text})),
     }
+}
+
+/// The device request of a `--gpus` that names capabilities: fields of CSV, one of which docker makes `gpu`.
+fn with_capabilities(text: &str) -> Option<Value> {
+    let mut all = Map::new();
+    let mut set = |key: &str, value: Value| all.insert(key.to_owned(), value).is_none();
+    for field in fields(text) {
+        let first = match field.split_once('=') {
+            Some(("capabilities", names)) => {
+                set("capabilities", names.split(',').chain(["gpu"]).map(Value::from).collect())
+            }
+            Some(("device", ids)) => set("device_ids", ids.split(',').map(Value::from).collect()),
+            Some(("driver", name)) => set("driver", json!(name)),
+            Some(("count", count)) => set("count", json!(count)),
+            None => set("count", json!(field)),
+            Some(_) => false,
+        };
+        first.then_some(())?;
+    }
+    all.contains_key("capabilities").then_some(Value::Object(all))
+}
+
+/// The fields of a line of CSV, without their quotes.
+fn fields(text: &str) -> Vec<String> {
+    let (mut found, mut field, mut quoted) = (Vec::new(), String::new(), false);
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => found.push(std::mem::take(&mut field)),
+            letter => field.push(letter),
+        }
+    }
+    found.push(field);
+    found
 }

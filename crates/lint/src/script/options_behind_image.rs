@@ -30,8 +30,23 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "podman run -it my/image:1 -v /data:/data bash\n"),
         named("run.sh", "apptainer exec train.sif --nv python train.py\n"),
         named("run.sh", "ssh node1 'docker run --rm image --shm-size=8g --gpus all python train.py'\n"),
+        named(
+            "run.sh",
+            "IMAGE=lab/seg:4\ndocker build -t \"$IMAGE\" .\ndocker run --rm -v /data:/data \"$IMAGE\" \
+             --gpus all --shm-size 16g --data /data --epochs 9\n",
+        ),
+        named(
+            "run.sh",
+            "docker run --rm --gpus all lab/serve:2 --ipc=host --ulimit memlock=-1 --port 8000\n",
+        ),
+        named("run.sh", "podman run --rm lab/eval:1 --shm-size=8g --split test\n"),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run --rm --gpus all lab/train:1 --gpus all --epochs 3\ndocker run lab/train:1 --network \
+             resnet50 --volume 3\ndocker run lab/train:1 --gpus 0,1 --shm-size auto\n",
+        ),
         named("run.sh", "docker run --gpus all --ipc=host image torchrun train.py --gpus 4 --name a\n"),
         named("run.sh", "docker run --entrypoint python image --name a -v train.py\n"),
         named("run.sh", "docker run --gpus all vllm/vllm-openai:latest --model m --tensor-parallel-size 2\n"),
@@ -90,7 +105,9 @@ fn of_docker(catalog: &Catalog, command: &Command) -> Option<Found> {
         }),
         false => None,
     };
-    let at = found.or_else(|| {
+    let (several, alone) = of_own_image(catalog, &run);
+    let certain = found.is_some() || several || is_known(&run.image.text);
+    let at = found.or(alone).or_else(|| {
         let own = option(catalog, first, run.behind.get(1)).filter(|one| OWN.contains(&one.name.as_str()))?;
         // An image with a known command: nothing else can be meant.
         let unmistakable = matches!(own.name.as_str(), "gpus" | "ipc" | "shm-size" | "ulimit" | "rm");
@@ -104,7 +121,45 @@ fn of_docker(catalog: &Catalog, command: &Command) -> Option<Found> {
         at.text, run.image.text
     );
     let line = at.line.max(command.line);
-    Some(Found::error(line, message, format!("Write the options of {engine} before the image")))
+    let fix = format!("Write the options of {engine} before the image");
+    Some(Found::error(line, message, fix).unless_certain(certain))
+}
+
+/// The first word behind an image of one's own, where it is an option that only an engine has, and whether
+/// more than one of these follows. An option that stands before the image as well is the program's.
+fn of_own_image<'c>(catalog: &Catalog, run: &DockerRun<'c>) -> (bool, Option<&'c Word>) {
+    let (mut at, mut names) = (0, Vec::new());
+    while let Some(found) = run.behind.get(at).and_then(|word| option(catalog, word, run.behind.get(at + 1)))
+    {
+        let value = found.value.map(|word| word.text.rsplit('=').next().unwrap_or_default());
+        if !run.has(&found.name) && is_of_engine(&found.name, value.unwrap_or_default()) {
+            names.push((at, found.name));
+        }
+        at += found.words;
+    }
+    let several = names.len() > 1;
+    let strong = |name: &str| matches!(name, "ipc" | "shm-size" | "ulimit" | "gpus");
+    let first = names.first().filter(|(at, name)| *at == 0 && (several || strong(name)));
+    (several && first.is_some(), first.and_then(|(at, _)| run.behind.get(*at)))
+}
+
+/// Whether an option has a value that only an engine takes: `--shm-size 16g`, `--gpus all`.
+fn is_of_engine(name: &str, value: &str) -> bool {
+    match name {
+        "shm-size" => {
+            let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+            digits.len() < value.len()
+                && !digits.is_empty()
+                && digits.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        "ipc" => value == "host",
+        "ulimit" => true,
+        "gpus" => value == "all" || value.trim_matches(['"', '\'']).starts_with("device"),
+        "network" => value == "host",
+        "cap-add" => value.starts_with(|letter: char| letter.is_ascii_uppercase()),
+        "v" | "volume" => value.contains(":/"),
+        _ => false,
+    }
 }
 
 /// The first word of options of the engine that begin the command, where a program follows them.

@@ -1,7 +1,10 @@
 //! A script that asks a pipeline whether its first program failed.
 
+use std::collections::BTreeSet;
+
 use crate::programs;
 use crate::programs::is_job;
+use crate::read::copied_sources::{removal, sources};
 use crate::read::dockerfile::command::Command;
 use crate::read::posix::masked;
 use crate::read::script::Script;
@@ -9,7 +12,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "pipe-status-lost",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "scripts see that a program failed whose output goes through tee",
     explain: include_str!("pipe_status_lost.md"),
     judge: Judge::Script(judge),
@@ -35,8 +38,31 @@ pub(crate) const RULE: Rule = Rule {
              main\n",
         ),
         named("run.sh", "set -o errexit\nsrun python train.py | tee log\n"),
+        named(
+            "archive.sh",
+            "#!/bin/bash\nset -eu\nSCRATCH=/scratch/$USER\nrsync -a \"$SCRATCH/out/\" nas:/runs/ 2>&1 | tee \
+             -a copy.log\necho copied\nrm -rf \"${SCRATCH:?}\" \"$SCRATCH\"\n",
+        ),
+        named(
+            "upload.sh",
+            "for run in */; do\n  if aws s3 cp --recursive \"$run\" s3://runs/ | tee -a log; then\n    rm -r \
+             \"$run\"\n  fi\ndone\n",
+        ),
+        named("pack.sh", "tar cvf /nas/run.tar /data/run | tail -n 3 && find /data/run -delete\n"),
+        named("copy.sh", "cp -rv out /nas/ | tee log || exit 1\n"),
     ],
     silent: &[
+        named(
+            "copy.sh",
+            "set -e\nrsync -a /data/run/ /nas/run/ | tee log\ndiff -r /data/run /nas/run\nrm -rf \
+             /data/run\nrsync -a a/ b/ | tee log\nrm -rf b/old\n",
+        ),
+        named("copy.sh", "set -o pipefail\nrsync -a /data/run /nas/ | tee log\nrm -rf /data/run\n"),
+        named(
+            "copy.sh",
+            "for d in a b; do\n  rsync -a \"$d\" nas:/x | tee log\ndone\nfor d in c d; do\n  rm -rf \
+             \"$d\"\ndone\nrsync -a /w nas:/x > log 2>&1\nrm -rf /w\n",
+        ),
         named("run.sh", "set -e\npython train.py | tee log\nset -o pipefail\npython eval.py | tee log\n"),
         named("run.sh", "set -e\nls | tee files\ngit log | head -1\nmv a b\n"),
         named("run.sh", "set +e\npython train.py | tee log\necho done\n"),
@@ -68,6 +94,7 @@ fn judge(script: &Script) -> Vec<Found> {
         return Vec::new();
     }
     let commands = &script.commands;
+    let turns = turns(&script.text);
     let mut found = Vec::new();
     for (at, last) in commands.iter().enumerate() {
         if !last.piped || last.after == "|" || !FILTERS.contains(&last.program()) {
@@ -75,7 +102,12 @@ fn judge(script: &Script) -> Vec<Found> {
         }
         let start = (0..at).rev().find(|index| !commands[*index].piped).unwrap_or(0);
         let first = &commands[start];
-        if !is_run(first) {
+        let sources = sources(first);
+        if let Some(lost) = copy_lost(first, last, &sources, behind(&commands[at + 1..], first, &turns)) {
+            found.push(lost);
+            continue;
+        }
+        if !is_run(first) && sources.is_empty() {
             continue;
         }
         let (program, filter) = (name(first), last.program());
@@ -91,6 +123,46 @@ fn judge(script: &Script) -> Vec<Found> {
         found.push(Found::warning(line, message, fix));
     }
     found
+}
+
+/// The lines where a loop, a branch or a function ends or another branch begins: what is behind them may run
+/// without what is before.
+fn turns(text: &str) -> BTreeSet<usize> {
+    const WORDS: &[&str] = &["done", "else", "elif", "fi", "esac", "}", ";;"];
+    let is_turn = |line: &str| {
+        let mut words = line.split(|letter: char| letter.is_whitespace() || letter == ';');
+        words.any(|word| WORDS.contains(&word)) || line.trim_end().ends_with(";;")
+    };
+    masked(text).lines().enumerate().filter(|(_, line)| is_turn(line)).map(|(index, _)| index + 1).collect()
+}
+
+/// Commands behind a copy that are looked at.
+const BEHIND_LIMIT: usize = 200;
+
+/// The commands behind a pipeline that run whenever it has run.
+fn behind<'c>(rest: &'c [Command], first: &Command, turns: &BTreeSet<usize>) -> &'c [Command] {
+    let end = turns.range(first.line..).next().copied().unwrap_or(usize::MAX);
+    let near = rest.iter().take(BEHIND_LIMIT);
+    let count = near.take_while(|one| one.line < end && one.loops == first.loops).count();
+    &rest[..count]
+}
+
+/// A copy whose failure nothing sees, and whose source is removed behind it.
+fn copy_lost(first: &Command, last: &Command, sources: &[String], rest: &[Command]) -> Option<Found> {
+    if sources.is_empty() || last.after == "&" {
+        return None;
+    }
+    let (removal, path) = removal(sources, rest)?;
+    let message = format!(
+        "the exit status is that of {}, not of {}: when the copy fails, line {} removes {path} all the same, \
+         and with it what was not copied",
+        last.program(),
+        name(first),
+        removal.line
+    );
+    let fix =
+        "Write `set -o pipefail` (bash) and remove only behind `&&`, or check `${PIPESTATUS[0]}` before";
+    Some(Found::error(first.line, message, fix))
 }
 
 /// Programs that only report.

@@ -117,7 +117,7 @@ fn assignment(command: &Command) -> Option<Found> {
 fn list_cut(command: &Command) -> Option<Found> {
     let mut sets = command.sets.iter().peekable();
     let mut before: Option<(&str, &Word)> = None;
-    for name in &command.exports {
+    for (at, name) in command.exports.iter().enumerate() {
         if let Some((_, value)) = sets.next_if(|(own, _)| own == name) {
             before = Some((name, value));
             continue;
@@ -141,7 +141,8 @@ fn list_cut(command: &Command) -> Option<Found> {
             false => format!("export fails on {name} (`not a valid identifier`)"),
         };
         let message = format!("{list} is only {text:?}: its value ends at the blank, and {effect}");
-        let fix = format!("Write `export {list}={text}{name}` without the blank, or quote the value");
+        let whole = joined(text, command.exports[at..].iter().map(String::as_str));
+        let fix = format!("Write `export {list}={whole}` without the blank, or quote the value");
         return Some(Found::error(command.line, message, fix).unless_certain(command.certain));
     }
     let [.., (list, value)] = &command.sets[..] else { return None };
@@ -155,10 +156,22 @@ fn list_cut(command: &Command) -> Option<Found> {
         "{list} is only {:?}: its value ends at the blank, and the shell runs {} as a program",
         value.text, first.text
     );
+    let whole = joined(&value.text, command.words.iter().map(|word| word.text.as_str()));
     (cut && item).then(|| {
-        Found::error(command.line, message, format!("Write `{list}={}{}`", value.text, first.text))
-            .unless_certain(command.certain)
+        Found::error(command.line, message, format!("Write `{list}={whole}`")).unless_certain(command.certain)
     })
+}
+
+/// A list with the words behind its blanks: `0, 1, 2 train` is `0,1,2`.
+fn joined<'w>(list: &str, words: impl Iterator<Item = &'w str>) -> String {
+    let mut whole = list.to_owned();
+    for word in words {
+        if !whole.is_empty() && !whole.ends_with([',', ':']) {
+            break;
+        }
+        whole.push_str(word);
+    }
+    whole.trim_end_matches(',').to_owned()
 }
 
 /// `$NAME=value`.
@@ -236,4 +249,16 @@ fn redirection(line: &str) -> Option<char> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_joined() {
+        assert_eq!(joined("0,", ["1,", "2", "train"].into_iter()), "0,1,2");
+        assert_eq!(joined("", ["mlx5_0", "x"].into_iter()), "mlx5_0");
+        assert_eq!(joined("a,", ["b,"].into_iter()), "a,b");
+    }
 }

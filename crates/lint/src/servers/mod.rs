@@ -1,15 +1,20 @@
 //! The servers that a container starts: on which ports and addresses they listen.
 
+mod checkouts;
+pub(crate) mod instance_groups;
 mod of_service;
+mod options;
 
 use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use catalog::model_servers::{ModelServer, ServerPort};
 
+use crate::base::Base;
 use crate::read::dockerfile::command::{Command, Word};
 
 pub(crate) use of_service::{of_pod, of_service};
+use options::Options;
 
 /// A server that a command starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +85,8 @@ pub(crate) fn server(
         match known_by_words(catalog, &command.words) {
             // What is behind a server in the foreground waits for its end.
             Some((known, at)) if command.after != "&" => {
-                return Some(read(known, &command.words[at..], environment, own(known).is_some()));
+                let hidden = known.by_file && image.is_none_or(|one| Base::of(one.name).is_none());
+                return Some(read(known, &command.words[at..], environment, own(known).is_some(), hidden));
             }
             None if command.after != "&" => {}
             // Another program runs next to one in the background, and may listen too.
@@ -93,7 +99,7 @@ pub(crate) fn server(
     let mut servers = catalog.model_servers().all().iter();
     let known = servers.find(|known| own(known).is_some()).filter(|_| image.is_some_and(|one| one.enters))?;
     let words: Vec<Word> = commands.iter().flat_map(|command| command.words.clone()).collect();
-    Some(read(known, &words, environment, true))
+    Some(read(known, &words, environment, true, false))
 }
 
 /// The variables that may set a port, an address or options of a server: a file of variables may set any.
@@ -128,18 +134,33 @@ fn known_by_words(catalog: &'static Catalog, words: &[Word]) -> Option<(&'static
     });
     catalog.model_servers().all().iter().find_map(|known| {
         let module = module.flatten();
-        let is_module =
-            |place: &usize| words.get(*place).is_some_and(|word| known.modules.contains(&word.text));
+        let is_module = |place: &usize| is_module(known, &words[*place..]);
         if let Some(place) = module.filter(is_module) {
             return Some((known, place + 1));
         }
         let row = known.programs.iter().find(|row| row.program == program)?;
-        let next = words.get(at + 1).map_or("", |word| word.text.as_str());
         match row.commands.as_slice() {
             [] => Some((known, at + 1)),
-            commands => commands.iter().any(|one| one == next).then_some((known, at + 2)),
+            commands => Some((known, command_of(commands, words, at + 1)? + 1)),
         }
     })
+}
+
+/// Whether words begin with a module of a server, and with its command where it has several.
+fn is_module(known: &ModelServer, words: &[Word]) -> bool {
+    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    known.modules.iter().any(|one| match one.split_once(' ') {
+        Some((module, command)) => module == text(0) && command == text(1),
+        None => one == text(0),
+    })
+}
+
+/// The place of one of the commands of a program: its first word, or behind options (`flask --app a run`).
+fn command_of(commands: &[String], words: &[Word], from: usize) -> Option<usize> {
+    const OPTIONS_MAX: usize = 6;
+    let is_one = |at: &usize| words.get(*at).is_some_and(|word| commands.contains(&word.text));
+    let options = words.get(from)?.text.starts_with('-');
+    (from..from + if options { OPTIONS_MAX } else { 1 }).find(is_one)
 }
 
 /// The place of the program behind others that only run it.
@@ -164,16 +185,18 @@ fn first_program(words: &[Word]) -> Option<usize> {
     }
 }
 
-/// Reads the options of a server.
+/// Reads the options of a server. `by_file`: whether a file that is not visible may set them.
 fn read(
     known: &'static ModelServer,
     words: &[Word],
     environment: &Environment,
     in_own_image: bool,
+    by_file: bool,
 ) -> Server {
     let options = Options { words };
     // A file or an argument that is not visible may set anything.
-    let hidden = options.any_unknown()
+    let hidden = by_file
+        || options.any_unknown()
         || known.files.iter().any(|name| options.has(name))
         || known.hiding.iter().any(|name| environment.contains_key(name));
     let bind = known.binds.iter().find_map(|name| options.value(name));
@@ -187,7 +210,7 @@ fn read(
     let address = known.hosts.iter().find_map(|name| options.value(name)).or(bind);
     let loopback = match address {
         Some((name, value)) => is_loopback(&value).then(|| format!("{name} {value}")),
-        None if hidden => None,
+        None if hidden || known.opens.iter().any(|name| options.has(name)) => None,
         None => default_address(known, environment, in_own_image),
     };
     Server { name: &known.name, ports, loopback, loads_model: known.loads_model }
@@ -278,46 +301,6 @@ pub(crate) fn is_loopback(value: &str) -> bool {
     let host = value.strip_prefix("[::1]").map_or(value, |_| "::1");
     let host = if host == "::1" { host } else { host.split(':').next().unwrap_or_default() };
     matches!(host, "127.0.0.1" | "localhost" | "::1")
-}
-
-struct Options<'w> {
-    words: &'w [Word],
-}
-
-/// Parts of names of variables that hold several options.
-const OPTIONS: &[&str] = &["ARG", "OPT", "EXTRA", "FLAG", "PARAM"];
-
-impl Options<'_> {
-    /// Whether a word that is not visible may be an option, or several.
-    fn any_unknown(&self) -> bool {
-        self.words.iter().enumerate().any(|(at, word)| {
-            let own = word.text.starts_with('-') && word.text.contains('=');
-            let before = at.checked_sub(1).and_then(|at| self.words.get(at));
-            let valued = before.is_some_and(|one| one.text.starts_with('-') && !one.text.contains('='));
-            let several = OPTIONS.iter().any(|part| word.text.to_ascii_uppercase().contains(part));
-            // The first word may be the model or the application.
-            !word.known && !own && (!(valued || at == 0) || several)
-        })
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.words.iter().any(|word| word.text.split('=').next() == Some(name))
-    }
-
-    /// The name and the value of an option: `--port 8000`, `--port=8000`, `-b127.0.0.1:8000`.
-    fn value(&self, name: &str) -> Option<(String, String)> {
-        self.words.iter().enumerate().rev().find_map(|(at, word)| {
-            let value = match word.text.strip_prefix(name)? {
-                "" => self.words.get(at + 1)?.text.clone(),
-                rest => match rest.strip_prefix('=') {
-                    Some(value) => value.to_owned(),
-                    None if !name.starts_with("--") => rest.to_owned(),
-                    None => return None,
-                },
-            };
-            Some((name.to_owned(), value))
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The server of a service of a compose file, and of a container of a pod.
 
+use super::checkouts::Checkouts;
 use super::{Environment, Image, Server, server, variables};
 use crate::read::compose::{Compose, Service};
+use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::expand::Variables;
 use crate::read::dockerfile::instructions::Instruction;
@@ -33,14 +35,18 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
     let built = service.at(&["build"]).is_some();
     let image = service.text("image").filter(|_| !built);
     let of = |enters| image.as_deref().map(|name| Image { name, enters });
+    let read = file.built(service);
+    let mut checkouts = read.as_ref().map(Checkouts::of).unwrap_or_default();
+    checkouts.workdir = service.text("working_dir").unwrap_or(checkouts.workdir);
+    let named = |commands| checkouts.named(file.catalog, commands);
     if own("entrypoint") {
         let all = [words("entrypoint"), words("command")].concat();
-        return server(file.catalog, of(false), &started_by(&all, 1), &environment);
+        return server(file.catalog, of(false), &named(started_by(&all, 1)), &environment);
     }
     if !built {
-        return server(file.catalog, of(true), &started_by(&words("command"), 1), &environment);
+        return server(file.catalog, of(true), &named(started_by(&words("command"), 1)), &environment);
     }
-    let read = file.built(service)?;
+    let read = read?;
     // A stage that is not the last one.
     if crate::read::compose::below(&service.value, &["build", "target"]).is_some() {
         return None;
@@ -54,17 +60,34 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
         crate::read::dockerfile::From::Image(image) if image.known => Some(image.text.clone()),
         _ => None,
     };
+    if configures(service, &read) {
+        environment.entry(CONFIGURATION.to_owned()).or_insert(None);
+    }
     let entry = entrypoint(&read);
     let base = base.as_deref().map(|name| Image { name, enters: entry.is_none() });
     match (entry, own("command")) {
-        (None, true) => server(file.catalog, base, &started_by(&words("command"), 1), &environment),
+        (None, true) => server(file.catalog, base, &named(started_by(&words("command"), 1)), &environment),
         (None, false) if command(&read).is_none() => server(file.catalog, base, &[], &environment),
-        (_, false) => server(file.catalog, base, &started(&read), &environment),
+        (_, false) => server(file.catalog, base, &named(started(&read)), &environment),
         (Some(entry), true) => {
             let first = entry.json.clone()?;
-            server(file.catalog, base, &started_by(&[first, words("command")].concat(), 1), &environment)
+            let all = [first, words("command")].concat();
+            server(file.catalog, base, &named(started_by(&all, 1)), &environment)
         }
     }
+}
+
+/// The variable with the directory of Jupyter's configuration, which may set an address.
+const CONFIGURATION: &str = "JUPYTER_CONFIG_DIR";
+
+/// Whether an image or a mount may bring a configuration of Jupyter: a file, or `jupyter …
+/// --generate-config`.
+fn configures(service: &Service, image: &Dockerfile) -> bool {
+    let names =
+        |text: &str| ["jupyter_", ".jupyter", "/jupyter", "config"].iter().any(|one| text.contains(one));
+    let instructions = image.stages.iter().flat_map(|stage| &stage.instructions);
+    let mut texts = instructions.map(|one| one.text.text.as_str()).filter(|text| text.contains("jupyter"));
+    texts.any(names) || service.mounts().iter().any(|mount| mount.target.contains("jupyter"))
 }
 
 /// The server that a container of a pod runs.

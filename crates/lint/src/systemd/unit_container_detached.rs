@@ -7,7 +7,7 @@ use catalog::Catalog;
 
 pub(crate) const RULE: Rule = Rule {
     id: "unit-container-detached",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "the container of a service runs in its foreground",
     explain: include_str!("unit_container_detached.md"),
     judge: Judge::Unit(judge),
@@ -25,8 +25,46 @@ pub(crate) const RULE: Rule = Rule {
              compose down\n",
         ),
         named("a.service", "[Service]\nType=simple\nExecStart=docker-compose -f /srv/c.yml up --detach\n"),
+        named(
+            "stack.service",
+            "[Unit]\nAfter=docker.service\n[Service]\nType=oneshot\nWorkingDirectory=/srv/stack\n\
+             ExecStartPre=-/usr/bin/docker compose pull\nExecStart=/usr/bin/docker compose up -d \
+             --wait\nExecStop=/usr/bin/docker compose down\n[Install]\nWantedBy=multi-user.target\n",
+        ),
+        named(
+            "llm.service",
+            "[Service]\nType=oneshot\nRemainAfterExit=no\nExecStartPre=-/usr/bin/podman rm -f \
+             llm\nExecStart=/usr/bin/podman run --detach --name llm --device nvidia.com/gpu=all \
+             example.net/llm:2\nExecStopPost=-/usr/bin/podman stop -t 20 llm\n",
+        ),
+        named(
+            "gpus.service",
+            "[Service]\nType=oneshot\nExecStart=/usr/bin/nvidia-smi -pm 1\nExecStop=/usr/bin/nvidia-smi -pm \
+             0\n[Install]\nWantedBy=multi-user.target\n",
+        ),
     ],
     silent: &[
+        // What a job needs while it runs.
+        named(
+            "nightly.service",
+            "[Service]\nType=oneshot\nExecStart=/usr/bin/docker compose up -d db\nExecStart=/usr/bin/docker \
+             compose run --rm export\nExecStopPost=/usr/bin/docker compose down\n",
+        ),
+        named(
+            "backup.service",
+            "[Service]\nType=oneshot\nExecStart=/usr/bin/mount /mnt/backup\nExecStart=/usr/bin/rsync -a \
+             /srv/ /mnt/backup/\nExecStopPost=/usr/bin/umount /mnt/backup\n",
+        ),
+        named(
+            "pull.service",
+            "[Service]\nType=oneshot\nExecStart=/usr/bin/docker compose up -d\n[Install]\n\
+             WantedBy=multi-user.target\n",
+        ),
+        named(
+            "stack.service",
+            "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/docker compose up \
+             -d\nExecStop=/usr/bin/docker compose down\n",
+        ),
         named("a.service", "[Service]\nExecStart=/usr/bin/docker run --rm --name a --gpus all a\n"),
         named(
             "a.service",
@@ -43,9 +81,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(unit: &Unit) -> Vec<Found> {
+    if unit.value("Type") == Some("oneshot") {
+        return undone(unit).into_iter().collect();
+    }
     let waits = matches!(unit.value("Type"), None | Some("simple" | "exec"));
-    let remains = matches!(unit.value("RemainAfterExit"), Some("yes" | "true" | "1" | "on"));
-    if !waits || remains || unit.drop_in_of.is_some() {
+    if !waits || remains(unit) || unit.drop_in_of.is_some() {
         return Vec::new();
     }
     let commands = unit.commands();
@@ -67,6 +107,76 @@ fn fault(unit: &Unit, command: &UnitCommand) -> Option<Found> {
     Some(Found::warning(command.line, message, fix))
 }
 
+/// Whether a unit stays active when its processes have ended.
+fn remains(unit: &Unit) -> bool {
+    matches!(unit.value("RemainAfterExit"), Some("yes" | "true" | "1" | "on"))
+}
+
+/// A unit of type oneshot that undoes at once what it has done: systemd runs ExecStop= when the last command
+/// of ExecStart= has ended, unless the unit remains active.
+fn undone(unit: &Unit) -> Option<Found> {
+    if remains(unit) || unit.drop_in_of.is_some() {
+        return None;
+    }
+    let commands = unit.commands();
+    let of = |key: &'static str| commands.iter().filter(move |one| one.key == key);
+    // A later command may be the work, with the first as its preparation.
+    if of("ExecStartPost").next().is_some() {
+        return None;
+    }
+    let last = of("ExecStart").last()?;
+    let single = of("ExecStart").count() == 1;
+    let mut stops = of("ExecStop").chain(of("ExecStopPost"));
+    let fix = "Add `RemainAfterExit=yes`";
+    let why =
+        "without RemainAfterExit=yes a unit of Type=oneshot is inactive as soon as ExecStart= has ended";
+    if let Some(what) = detached(unit.catalog, last) {
+        let stop = stops.find(|stop| stops_containers(stop))?;
+        let message =
+            format!("{why}: after `{what}` systemd runs {}= at once, which stops the containers", stop.key);
+        return Some(Found::error(last.line, message, fix));
+    }
+    let stop = stops.find(|stop| single && is_opposite(last, stop))?;
+    let message = format!("{why}: systemd runs {}= at once, which undoes `{}`", stop.key, last.program());
+    Some(Found::warning(last.line, message, fix))
+}
+
+/// Whether a command ends containers.
+fn stops_containers(command: &UnitCommand) -> bool {
+    const ENDS: &[&str] = &["stop", "down", "rm", "kill"];
+    let engine =
+        matches!(command.program(), "docker" | "docker-compose" | "podman" | "podman-compose" | "nerdctl");
+    engine && command.words.iter().skip(1).any(|word| ENDS.contains(&word.text.as_str()))
+}
+
+/// Whether a command is another one with the opposite word: `nvidia-smi -pm 1` and `nvidia-smi -pm 0`.
+fn is_opposite(start: &UnitCommand, stop: &UnitCommand) -> bool {
+    const PAIRS: &[(&str, &str)] = &[
+        ("start", "stop"),
+        ("up", "down"),
+        ("1", "0"),
+        ("on", "off"),
+        ("enable", "disable"),
+        ("load", "unload"),
+    ];
+    if start.words.len() != stop.words.len() || start.words.len() < 2 {
+        return false;
+    }
+    let words = start.words.iter().zip(&stop.words).enumerate();
+    let texts = words.map(|(at, (one, other))| (at, one.text.as_str(), other.text.as_str()));
+    let different: Vec<(usize, &str, &str)> = texts.filter(|(_, one, other)| one != other).collect();
+    match different.as_slice() {
+        [(0, _, _)] => is_mount(start, stop),
+        [(_, one, other)] => PAIRS.contains(&(one, other)),
+        _ => false,
+    }
+}
+
+/// Whether a command mounts what another one unmounts.
+fn is_mount(start: &UnitCommand, stop: &UnitCommand) -> bool {
+    matches!((start.program(), stop.program()), ("mount", "umount") | ("swapon", "swapoff"))
+}
+
 /// The command that starts containers in the background.
 fn detached(catalog: &Catalog, command: &UnitCommand) -> Option<&'static str> {
     let read = command.as_command();
@@ -78,8 +188,14 @@ fn detached(catalog: &Catalog, command: &UnitCommand) -> Option<&'static str> {
             .any(|(name, value)| name == "detach" || value.is_none() && short(name) && name.contains('d'));
         return (found && read.word(1) != "create").then_some("docker run -d");
     }
-    let compose = command.program() == "docker-compose"
-        || command.program() == "docker" && command.words.get(1).is_some_and(|word| word.text == "compose");
+    let second = command.words.get(1).map_or("", |word| word.text.as_str());
+    let compose = matches!(command.program(), "docker-compose" | "podman-compose")
+        || matches!(command.program(), "docker" | "podman") && second == "compose";
+    let waits =
+        command.words.iter().any(|word| matches!(word.text.as_str(), "-a" | "--attach" | "-ai" | "-i"));
+    if matches!(command.program(), "docker" | "podman") && second == "start" && !waits {
+        return Some("docker start");
+    }
     let up = command.words.iter().position(|word| word.text == "up")?;
     let behind = &command.words[up..];
     let detached = behind.iter().any(|word| matches!(word.text.as_str(), "-d" | "--detach"));

@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),
         named("train.sh", "export NCCL_DEBUG=WARN\nmpirun --hostfile hosts -bind-to none -x PATH train\n"),
+        named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ndeepspeed --include 'a:0,1@b:0,1' train.py\n"),
         named("train.sh", "export MASTER_ADDR=node1\nmpirun --host node1:4,node2:4 --bind-to none train\n"),
         named("etc/profile", "export NCCL_SOCKET_IFNAME=eth0\n"),
         named("Dockerfile", "FROM python:3.12\nRUN echo 'export NCCL_SOCKET_IFNAME=eth0' >> /etc/profile\n"),
@@ -25,6 +26,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "train.sh",
+            "export GLOO_SOCKET_IFNAME=eth0\ndeepspeed --include localhost:0,1,2,3 --master_port 29511 \
+             train.py\ndeepspeed --include=\"localhost:$GPUS\" train.py\ndeepspeed --num_nodes=1 \
+             --hostfile h train.py\n",
+        ),
         named("train.sh", "export NCCL_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),
         named(
             "train.sh",

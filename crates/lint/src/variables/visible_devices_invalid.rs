@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
         named("train.sh", "export CUDA_VISIBLE_DEVICES=0,1,2,3\ntorchrun train.py\n"),
         named("train.sh", "CUDA_VISIBLE_DEVICES= python a.py\nCUDA_VISIBLE_DEVICES=-1 python b.py\n"),
         named("train.sh", "CUDA_VISIBLE_DEVICES=GPU-1a2b,MIG-3c4d python a.py\n"),
+        named("train.sh", "export CUDA_VISIBLE_DEVICES=0,1,\npython a.py\n"),
         named(
             "train.sh",
             "CUDA_VISIBLE_DEVICES=$SLURM_LOCALID python a.py\nNVIDIA_VISIBLE_DEVICES=all python b.py\n",
@@ -48,7 +49,8 @@ fn why(value: &str) -> Option<String> {
     if hides {
         return None;
     }
-    let entries: Vec<&str> = value.split(',').collect();
+    // Nothing is behind a comma at the end; where a blank is, another rule says so.
+    let entries: Vec<&str> = value.strip_suffix(',').unwrap_or(value).split(',').collect();
     let is_id = |entry: &str| entry.starts_with("GPU-") || entry.starts_with("MIG-");
     let is_index = |entry: &str| !entry.is_empty() && entry.bytes().all(|byte| byte.is_ascii_digit());
     let entry = entries.iter().find(|entry| !is_id(entry.trim()) && !is_index(entry.trim()))?;

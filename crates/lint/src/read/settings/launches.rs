@@ -11,16 +11,35 @@ use crate::read::script::Script;
 /// A command that starts ranks over ssh.
 pub(super) fn launch(command: &Command, in_job: bool) -> Option<Launch> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let program = command.program();
+    let several = several(program, &words);
+    let one = words.contains(&"--num_nodes=1") || words.windows(2).any(|pair| pair == ["--num_nodes", "1"]);
+    if !several || one {
+        return None;
+    }
+    let given = words.windows(2).filter(|pair| pair[0] == "-x").map(|pair| pair[1]);
+    let given = given.map(|word| word.split('=').next().unwrap_or(word).to_owned());
+    let hosts = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some(("--host" | "-host", list)) => Some(list),
+        _ => matches!(*word, "-H" | "--host" | "-host").then(|| words.get(at + 1).copied())?,
+    });
+    let over_ssh = !in_job && hosts.is_none_or(|list| list.contains([',', '$']));
+    Some(Launch { program: program.to_owned(), line: command.line, over_ssh, forwards: given.collect() })
+}
+
+/// Whether a launcher starts ranks on other machines.
+fn several(program: &str, words: &[&str]) -> bool {
     let has = |names: &[&str]| {
         words
             .iter()
             .any(|word| names.iter().any(|name| word == name || word.starts_with(&format!("{name}="))))
     };
-    let program = command.program();
-    let several = match program {
+    match program {
         // With another launcher than pdsh, or none, variables travel otherwise.
         "deepspeed" => {
-            has(&["--hostfile", "-H", "--num_nodes", "-i", "--include"]) && !has(&["--launcher", "--no_ssh"])
+            has(&["--hostfile", "-H", "--num_nodes", "-i", "--include"])
+                && !has(&["--launcher", "--no_ssh"])
+                && !includes_this_machine(words)
         }
         "mpirun" | "mpiexec" => {
             has(&["--hostfile", "-hostfile", "--machinefile", "-machinefile", "-H", "--host", "-host"])
@@ -36,18 +55,21 @@ pub(super) fn launch(command: &Command, in_job: bool) -> Option<Launch> {
                 ])
         }
         _ => false,
-    };
-    if !several || words.windows(2).any(|pair| pair == ["--num_nodes", "1"]) {
-        return None;
     }
-    let given = words.windows(2).filter(|pair| pair[0] == "-x").map(|pair| pair[1]);
-    let given = given.map(|word| word.split('=').next().unwrap_or(word).to_owned());
-    let hosts = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
-        Some(("--host" | "-host", list)) => Some(list),
-        _ => matches!(*word, "-H" | "--host" | "-host").then(|| words.get(at + 1).copied())?,
+}
+
+/// Whether `--include localhost:0,1` leaves no other machine to start ranks on.
+fn includes_this_machine(words: &[&str]) -> bool {
+    let list = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some(("--include" | "-i", list)) => Some(list),
+        _ => matches!(*word, "--include" | "-i").then(|| words.get(at + 1).copied())?,
     });
-    let over_ssh = !in_job && hosts.is_none_or(|list| list.contains([',', '$']));
-    Some(Launch { program: program.to_owned(), line: command.line, over_ssh, forwards: given.collect() })
+    const OWN: &[&str] =
+        &["localhost", "127.0.0.1", "$(hostname)", "$HOSTNAME", "${HOSTNAME}", "$(hostname -s)"];
+    list.is_some_and(|list| {
+        let host = |part: &str| part.split(':').next().unwrap_or_default().to_owned();
+        !list.is_empty() && list.split('@').all(|part| OWN.contains(&host(part).as_str()))
+    })
 }
 
 /// On how many machines the ranks of a script run: `--nnodes=2`, `--num_machines 2`, `mpirun -H a:8,b:8`, or
