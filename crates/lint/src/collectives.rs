@@ -82,15 +82,23 @@ fn first_name(names: &str) -> &str {
     names.trim_start_matches('(').split(',').next().unwrap_or_default().trim()
 }
 
+/// Whether the one rank certainly waits: the barrier of Lightning's Trainer may be met by another one.
+pub(crate) fn is_certain(program: &Program, call: &Call) -> bool {
+    call.name.strip_suffix(".save_checkpoint").is_none_or(|object| !holds_trainer(program, call, object))
+}
+
 /// Whether a name is a Trainer of Lightning: one that the program makes, or the one that a hook gets.
 fn holds_trainer(program: &Program, call: &Call, name: &str) -> bool {
+    // Releases before 2 had no barrier, and other ranks may come to one by themselves.
+    if program.text.contains("strategy.barrier(") || program.text.contains("pytorch_lightning") {
+        return false;
+    }
     let mut made = program.assignments.iter().filter(|one| one.name == name);
     if made.any(|one| program.call_at(&one.at).is_some_and(lightning::is_trainer)) {
         return true;
     }
-    let lightning = program.imports.values().any(|full| {
-        full.starts_with("lightning.") || full == "lightning" || full.starts_with("pytorch_lightning")
-    });
+    let lightning =
+        program.imports.values().any(|full| full == "lightning" || full.starts_with("lightning."));
     let hooks = ["Callback", "LightningModule"];
     let mut classes = program.classes.iter().filter(|class| contains(&class.at, &call.at));
     let hook = classes.any(|class| hooks.iter().any(|base| class.bases.contains(base)));

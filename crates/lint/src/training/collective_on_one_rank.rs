@@ -1,6 +1,6 @@
 //! A collective that only one rank calls.
 
-use crate::collectives::{After, after_branch, collective, reached};
+use crate::collectives::{After, after_branch, collective, is_certain, reached};
 use crate::read::python::{Call, Program, contains, is_other_ranks, names};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
@@ -85,7 +85,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import pytorch_lightning as pl\nfrom pytorch_lightning.utilities import rank_zero_only\nclass \
+            "import lightning as pl\nfrom lightning.pytorch.utilities import rank_zero_only\nclass \
              Keep(pl.Callback):\n    @rank_zero_only\n    def on_validation_end(self, trainer, \
              module):\n        \
              trainer.save_checkpoint(\"a.ckpt\")\n",
@@ -240,7 +240,7 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
             After::Same | After::Unknown => return None,
         };
         let message = format!("only the rank with `{condition}` calls {name}; {ends}");
-        let certain = matches!(after, After::Nothing);
+        let certain = matches!(after, After::Nothing) && is_certain(program, call);
         return Some(Found::error(call.line, message, FIX).unless_certain(certain));
     }
     // A function of this script that calls one in any case.
@@ -278,7 +278,7 @@ fn decorated(program: &Program) -> Option<Found> {
              the job hangs",
             function.name
         );
-        Some(Found::error(call.line, message, FIX))
+        Some(Found::error(call.line, message, FIX).unless_certain(is_certain(program, call)))
     })
 }
 

@@ -32,6 +32,14 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nclass Run:\n    def \
+             __init__(self, net):\n        self.net = net\n        self.resume()\n        self.net = \
+             DDP(self.net)\n    def resume(self):\n        \
+             self.net.load_state_dict(torch.load(\"last.pt\"))\n    def keep(self):\n        \
+             torch.save(self.net.module.state_dict(), \"last.pt\")\n",
+        ),
+        named(
+            "train.py",
             "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
              Net\nnet = Net().cuda()\nnet.load_state_dict(torch.load(\"last.pt\"))\nmodel = DDP(net, \
              device_ids=[0])\nmodel.module.load_state_dict(torch.load(\"last.pt\"))\n\
@@ -81,8 +89,19 @@ fn wrapper<'p>(program: &'p Program, name: &str, at: &Call) -> Option<(&'p Assig
     sets.into_iter().find_map(|one| {
         let call = program.call_at(&one.at).filter(|call| !call.conditional)?;
         let (_, prefix) = WRAPPERS.iter().find(|(wrapper, _)| call.name.ends_with(wrapper))?;
-        holds_at(program, one, at).then_some((one, *prefix))
+        (holds_at(program, one, at) && comes_before(program, one, at)).then_some((one, *prefix))
     })
+}
+
+/// Whether a model is certainly wrapped when a call of another function runs: it is called behind that.
+fn comes_before(program: &Program, one: &Assignment, at: &Call) -> bool {
+    let Some(own) = program.functions.iter().find(|own| own.at == at.function && own.at != one.function)
+    else {
+        return true;
+    };
+    let is_call = |call: &&Call| call.name.rsplit('.').next() == Some(own.name.as_str());
+    let mut calls = program.calls.iter().filter(is_call).peekable();
+    calls.peek().is_some() && calls.all(|call| call.function == one.function && call.at.start > one.at.end)
 }
 
 fn fault(program: &Program, load: &Call) -> Option<Found> {
