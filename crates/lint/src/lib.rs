@@ -9,14 +9,17 @@
 //! error certainly fails; a rule reports nothing about what it cannot understand.
 
 mod accelerate;
+mod accelerate_starts;
 mod asks;
 mod base;
 mod build_files;
 pub mod collect;
+mod collectives;
 mod comments;
 mod compiles;
 mod compose;
 mod cuda_extensions;
+mod cuda_use;
 mod daemon_edits;
 mod deepspeed;
 pub mod detect;
@@ -35,6 +38,7 @@ mod image_owners;
 mod key_names;
 mod kind;
 mod kubernetes;
+mod lightning;
 mod list;
 mod location;
 mod machine;
@@ -68,6 +72,7 @@ mod variables;
 mod video;
 mod workers;
 mod workflow;
+mod wrapped_weights;
 
 pub use asks::{Asks, asks, env_files, hostfiles, modules, nearby};
 pub use detect::{Skipped, Unchecked};
@@ -195,8 +200,9 @@ impl Content {
     }
 
     fn script(&mut self, file: &File) {
-        let programs = file.over.clone();
-        let read = Script { programs, ..Script::read(file.catalog, &file.text) };
+        let is_data = |one: &Over| [".yaml", ".yml", ".json"].iter().any(|end| one.name.ends_with(end));
+        let (files, programs) = file.over.iter().cloned().partition(is_data);
+        let read = Script { programs, files, ..Script::read(file.catalog, &file.text) };
         self.settings = Some(Settings::of_script(&read, file));
         self.launches = Some(Launches { name: file.name.clone(), ..Launches::of_script(&read) });
         self.started = Started::of_script(&read);

@@ -468,12 +468,15 @@ pub const RULES: &[&Rule] = rules![
     gradients_not_cleared
     clipped_before_unscaling
     scheduler_before_optimizer
+    prepared_scheduler_too_fast
     engine_bypassed
     graph_kept
     evaluation_mode_kept
     local_rank_option_old
     checkpoint_load_refused
     wrapped_state_loaded
+    plain_state_loaded
+    wrapped_class_of_other_model_in_program
     engine_without_main_guard
     engine_per_web_worker
     half_weights_scaled
@@ -483,6 +486,8 @@ pub const RULES: &[&Rule] = rules![
     ray_gpu_not_requested
     engine_exceeds_gpus
     loss_of_probabilities
+    labels_shifted_twice
+    average_weight_inverted
     loaded_onto_first_gpu
     saved_by_every_rank
     collective_on_cpu_tensor
@@ -516,6 +521,8 @@ pub const RULES: &[&Rule] = rules![
     torch_call_invalid
     fsdp_arguments_invalid
     lightning_option_invalid
+    monitored_metric_not_logged
+    jax_initialized_too_late
     trainer_data_missing
     file_unreadable
     file_type_unknown

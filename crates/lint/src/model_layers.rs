@@ -1,5 +1,6 @@
 //! Models and classes of layers that commands name together.
 
+use crate::read::python::{Call, Program, string};
 use catalog::Catalog;
 
 /// Options of programs with the name of a model.
@@ -49,6 +50,35 @@ fn variable(text: &str, name: &str) -> Option<String> {
         None => value,
     };
     (!value.contains('$') && !value.is_empty()).then(|| value.to_owned())
+}
+
+/// The model that a program loads in every run, where it is the only one; `given` are the values of options.
+pub(crate) fn model_of_program(program: &Program, given: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let is_load = |call: &&Call| {
+        let mut parts = call.name.rsplit('.');
+        let loads = parts.next() == Some("from_pretrained");
+        let class = parts.next().unwrap_or_default();
+        let model = class.starts_with("AutoModel")
+            || class.ends_with("ForCausalLM")
+            || class.ends_with("LMHeadModel");
+        loads && model
+    };
+    let mut models = program.calls.iter().filter(is_load).map(|call| {
+        let name = call.argument(0, "pretrained_model_name_or_path")?;
+        let from = program.origin(&name.at, &call.function);
+        if let Some(literal) = string(from.text) {
+            return Some(literal.to_owned());
+        }
+        if let Some((option, default)) = program.option(from.text) {
+            return given(&option).or_else(|| default.map(str::to_owned));
+        }
+        let read = program
+            .call_at(&from.at)
+            .filter(|call| matches!(call.name.as_str(), "os.environ.get" | "os.getenv"))?;
+        string(&read.argument(1, "default")?.text).map(str::to_owned)
+    });
+    let first = models.next()??;
+    models.all(|other| other.as_deref() == Some(first.as_str())).then_some(first)
 }
 
 /// The class of the layers of a model where a list of classes has only those of other families.

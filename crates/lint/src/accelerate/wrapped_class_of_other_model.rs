@@ -1,7 +1,8 @@
 //! A class of layers for FSDP that the model does not have.
 
-use crate::model_layers::{model_of, other_class};
+use crate::model_layers::{model_of, model_of_program, option, other_class};
 use crate::read::accelerate::AccelerateConfig;
+use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -31,8 +32,52 @@ pub(crate) const RULE: Rule = Rule {
                 "accelerate launch --config_file=fsdp.yaml train.py --model meta-llama/Llama-3.1-8B\n",
             )],
         ),
+        named_with(
+            "fsdp.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
+             fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\nnum_processes: 8\n",
+            &[
+                ("run.sh", "accelerate launch --config_file fsdp.yaml tune.py --lr 1e-5\n"),
+                (
+                    "tune.py",
+                    "from transformers import AutoModelForCausalLM, AutoTokenizer\nBASE = \
+                     \"Qwen/Qwen2.5-7B\"\ntok = AutoTokenizer.from_pretrained(BASE)\nmodel = \
+                     AutoModelForCausalLM.from_pretrained(BASE)\n",
+                ),
+            ],
+        ),
+        named_with(
+            "fsdp.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
+             fsdp_transformer_layer_cls_to_wrap: Qwen2DecoderLayer\nnum_processes: 8\n",
+            &[
+                ("run.sh", "accelerate launch --config_file fsdp.yaml tune.py\n"),
+                (
+                    "tune.py",
+                    "import argparse\nfrom transformers import AutoModelForCausalLM\nparser = \
+                     argparse.ArgumentParser()\nparser.add_argument(\"--base\", \
+                     default=\"meta-llama/Llama-3.1-8B\")\nargs = parser.parse_args()\nmodel = \
+                     AutoModelForCausalLM.from_pretrained(args.base)\n",
+                ),
+            ],
+        ),
     ],
     silent: &[
+        named_with(
+            "fsdp.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
+             fsdp_transformer_layer_cls_to_wrap: Qwen2DecoderLayer\nnum_processes: 8\n",
+            &[
+                ("run.sh", "accelerate launch --config_file fsdp.yaml tune.py --base Qwen/Qwen2.5-7B\n"),
+                (
+                    "tune.py",
+                    "import argparse\nfrom transformers import AutoModelForCausalLM\nparser = \
+                     argparse.ArgumentParser()\nparser.add_argument(\"--base\", \
+                     default=\"meta-llama/Llama-3.1-8B\")\nargs = parser.parse_args()\nmodel = \
+                     AutoModelForCausalLM.from_pretrained(args.base)\n",
+                ),
+            ],
+        ),
         named_with(
             "fsdp.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
@@ -71,9 +116,12 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
             .filter(|line| line.contains("accelerate") && line.to_ascii_lowercase().contains(&base))
             .find_map(|line| {
                 let words: Vec<&str> = line.split_whitespace().collect();
-                let model = model_of(&words, &script.text)?;
+                let (model, by) = match model_of(&words, &script.text) {
+                    Some(model) => (model, script.name.clone()),
+                    None => in_program(config, &words)?,
+                };
                 let own = other_class(config.catalog, given, &model)?;
-                Some((model, own, script.name.clone()))
+                Some((model, own, by))
             })
     });
     let Some((model, own, script)) = found else { return Vec::new() };
@@ -83,4 +131,14 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
          `Could not find the transformer layer class {given} in the model`"
     );
     vec![Found::error(config.line(&path), message, format!("Write `{own}`"))]
+}
+
+/// The model that the program of a command loads, with the name of the program.
+fn in_program(config: &AccelerateConfig, words: &[&str]) -> Option<(String, String)> {
+    let base = |name: &str| crate::recognize::base_name(name);
+    let over = config.programs.iter().find(|one| words.iter().any(|word| base(word) == base(&one.name)))?;
+    let program = Program::read(config.catalog, &over.text);
+    let model = model_of_program(&program, &|name| option(words, &[&name.replace('-', "_")]));
+    // A value that only the shell knows may be any model.
+    model.filter(|model| !model.contains('$')).map(|model| (model, over.name.clone()))
 }

@@ -3,15 +3,18 @@
 mod model_configs;
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::roots::{Around, Ends, Roots};
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::NAMES;
 use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
+use folders::{above, folder_of};
 use host::file;
 use model_configs::{near_env_files, of_models};
+
+mod folders;
 
 /// Kinds of manifests on which others in the same directory depend.
 const SAY_MORE: &[&str] = &[
@@ -25,8 +28,6 @@ const SAY_MORE: &[&str] = &[
     "LocalQueue",
     "LimitRange",
 ];
-/// Directories above a Dockerfile that are searched for its context.
-const PARENTS_LIMIT: usize = 3;
 /// A Dockerfile tells of requirements files, and these of others.
 const NEARBY_PASSES_LIMIT: usize = 3;
 /// Files in the directory of a file that are taken at most.
@@ -142,7 +143,11 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             // The start may make the name of the file: `--config_file node$1.yaml`.
             let several = !machines.is_empty();
             let starts = |text: &str| starts(text) || several && text.contains("accelerate");
-            others(path, SCRIPTS, around, starts).into_iter().chain(makefile).chain(machines).collect()
+            let scripts: Vec<Over> =
+                others(path, SCRIPTS, around, starts).into_iter().chain(makefile).collect();
+            let started: Vec<Over> =
+                scripts.iter().flat_map(|one| programs(&one.name, &one.text, around)).collect();
+            scripts.into_iter().chain(machines).chain(started).collect()
         }
         Kind::Environment => {
             let reads = ["--env-file", "EnvironmentFile=", "source ", ". "];
@@ -165,9 +170,22 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             };
             let known = |one: &Over| modules.iter().any(|other| other.name == one.name);
             let loaders: Vec<Over> = loaders.into_iter().filter(|one| !known(one)).collect();
-            scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).chain(loaders).collect()
+            let configs = match file.text.contains("Accelerator(") {
+                true => others(path, MANIFESTS, around, |text| text.contains("distributed_type:")),
+                false => Vec::new(),
+            };
+            let lists = lists_of_packages(path, around).into_iter();
+            scripts.into_iter().chain(lists).chain(modules).chain(loaders).chain(configs).collect()
         }
-        Kind::Shell => programs(&file.name, &file.text, around),
+        Kind::Shell => {
+            let found = programs(&file.name, &file.text, around);
+            // What they give to Lightning's Trainer.
+            let reads = found.iter().filter(|one| one.text.contains("Trainer(**")).map(|one| &*one.text);
+            let texts: Vec<&str> = reads.collect();
+            let all = [texts.join("\n"), file.text.clone()].join("\n");
+            let files = if texts.is_empty() { Vec::new() } else { named(&file.name, &all, DATA, around) };
+            found.into_iter().chain(files).collect()
+        }
         Kind::Hostfile => starters(path, around),
         _ => others(path, SCRIPTS, around, |_| true),
     };
@@ -348,9 +366,15 @@ fn kustomizations(path: &Path, around: &mut Around<'_>) -> Vec<Over> {
 
 /// The programs in Python that a script names, from its directory or one above it.
 fn programs(script: &str, text: &str, around: &mut Around<'_>) -> Vec<Over> {
+    named(script, text, &["py"], around)
+}
+
+/// The files with one of these endings that a text names, from the directory of a script or one above it.
+fn named(script: &str, text: &str, ends: Ends, around: &mut Around<'_>) -> Vec<Over> {
     let words = text.split(|letter: char| letter.is_whitespace() || "\"'`;|&()=".contains(letter));
-    let named: BTreeSet<&str> =
-        words.filter(|word| word.ends_with(".py") && !word.contains(['$', '*'])).collect();
+    let fits =
+        |word: &&str| ends.iter().any(|end| word.strip_suffix(end).is_some_and(|stem| stem.ends_with('.')));
+    let named: BTreeSet<&str> = words.filter(fits).filter(|word| !word.contains(['$', '*'])).collect();
     let folders = above(Path::new(script));
     let mut found = Vec::new();
     for name in named.into_iter().take(OTHERS_LIMIT) {
@@ -387,11 +411,8 @@ const SCRIPTS_OR_PROGRAMS: Ends = &["sh", "bash", "sbatch", "slurm", "py"];
 /// What reads an env file: scripts, and units of systemd.
 const READERS: Ends = &["sh", "bash", "sbatch", "slurm", "service"];
 const MANIFESTS: Ends = &["yaml", "yml"];
-
-fn folder_of(name: &str) -> PathBuf {
-    let folder = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new(".")).to_owned()
-}
+/// What programs read their settings from.
+const DATA: Ends = &["yaml", "yml", "json"];
 
 /// The files next to one, of these endings, whose text is wanted.
 fn others(of: &Path, ends: Ends, around: &mut Around<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<Over> {
@@ -432,42 +453,4 @@ pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> NotRead {
         named.for_each(|one| one.over.push(reader.clone()));
     }
     all
-}
-
-/// The directory of a file and its parents, up to the root of the repository. Those above the working
-/// directory have names such as `..`.
-fn above(path: &Path) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    let mut folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    for _ in 0..=PARENTS_LIMIT {
-        folders.push(folder.clone());
-        let Some(parent) = parent(&folder).filter(|_| !file::exists(&folder.join(".git"))) else { break };
-        folder = parent;
-    }
-    folders
-}
-
-/// The directory above another one; `None` for the root.
-fn parent(folder: &Path) -> Option<PathBuf> {
-    let climbs = folder.components().all(|part| matches!(part, Component::CurDir | Component::ParentDir));
-    match climbs {
-        true => Some(folder.strip_prefix(".").unwrap_or(folder).join("..")),
-        false => folder.parent().map(Path::to_owned),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parents_have_names_from_the_working_directory() {
-        let of = |path: &str| parent(Path::new(path)).map(|path| path.display().to_string());
-        assert_eq!(of("").as_deref(), Some(".."));
-        assert_eq!(of(".").as_deref(), Some(".."));
-        assert_eq!(of("..").as_deref(), Some("../.."));
-        assert_eq!(of("docker").as_deref(), Some(""));
-        assert_eq!(of("/srv").as_deref(), Some("/"));
-        assert_eq!(of("/"), None);
-    }
 }

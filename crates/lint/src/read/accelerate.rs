@@ -24,6 +24,8 @@ pub(crate) struct AccelerateConfig {
     lines: YamlLines,
     /// The scripts that name it.
     pub scripts: Vec<Over>,
+    /// The programs in Python that they name.
+    pub programs: Vec<Over>,
     /// Other configurations in its directory.
     pub others: Vec<Over>,
 }
@@ -31,7 +33,8 @@ pub(crate) struct AccelerateConfig {
 impl AccelerateConfig {
     pub(crate) fn of(file: &File) -> AccelerateConfig {
         let is_config = |one: &Over| one.name.ends_with(".yaml") || one.name.ends_with(".yml");
-        let (others, scripts) = file.over.iter().cloned().partition(is_config);
+        let (others, scripts): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_config);
+        let (programs, scripts) = scripts.into_iter().partition(|one| one.name.ends_with(".py"));
         AccelerateConfig {
             others,
             catalog: file.catalog,
@@ -40,6 +43,7 @@ impl AccelerateConfig {
             root: serde_yaml::from_str(&file.text).unwrap_or_default(),
             lines: YamlLines::read(&file.text, 1),
             scripts,
+            programs,
         }
     }
 

@@ -18,6 +18,8 @@ mod packages;
 mod parts;
 mod ranks;
 mod structure;
+mod text;
+pub(crate) use origin::Expression;
 pub(crate) use packages::Packages;
 pub(crate) use parts::{
     Argument, Assignment, Branch, Call, Class, Comparison, Function, Loop, ParameterKind, Statement, Try,
@@ -25,6 +27,7 @@ pub(crate) use parts::{
 pub(crate) use ranks::is_other_ranks;
 use structure::Surroundings;
 pub(crate) use structure::contains;
+pub(crate) use text::{entries, is_name, names, number, string};
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -59,6 +62,8 @@ pub(crate) struct Program {
     pub modules: Vec<Over>,
     /// Other programs of its directory.
     pub others: Vec<Over>,
+    /// Configurations of accelerate in its directory.
+    pub configs: Vec<Over>,
     /// What the lists of packages next to it, or above it, install.
     pub packages: Packages,
     /// Import aliases: `dist` for `torch.distributed`.
@@ -113,6 +118,7 @@ impl Program {
             scripts: Vec::new(),
             modules: Vec::new(),
             others: Vec::new(),
+            configs: Vec::new(),
             packages: Packages::default(),
             imports: BTreeMap::new(),
             facts: None,
@@ -173,6 +179,8 @@ impl Program {
     pub(crate) fn of(file: &File) -> Program {
         let is_list = |other: &Over| kind_of_name(&other.name).is_some_and(Kind::lists_packages);
         let (lists, others): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_list);
+        let is_config = |other: &Over| other.name.ends_with(".yaml") || other.name.ends_with(".yml");
+        let (configs, others): (Vec<Over>, Vec<Over>) = others.into_iter().partition(is_config);
         let (programs, scripts): (Vec<Over>, Vec<Over>) =
             others.into_iter().partition(|other| other.name.ends_with(".py"));
         let (modules, others) = programs.into_iter().partition(|other| imports(&file.text, &other.name));
@@ -180,6 +188,7 @@ impl Program {
             others,
             name: file.name.clone(),
             scripts,
+            configs,
             modules,
             packages: Packages::of(file.catalog, lists),
             facts: file.facts.clone(),
@@ -422,33 +431,6 @@ fn arguments(list: Node, text: &str) -> Vec<Argument> {
         .collect()
 }
 
-/// The text of a string without prefix: `a` of `"a"`.
-pub(crate) fn string(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
-    let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
-    (!inner.contains([quote, '\n', '\\'])).then_some(inner)
-}
-
-/// Whether a text is a name, with dots or without: `self.model`.
-pub(crate) fn is_name(text: &str) -> bool {
-    let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
-    text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_') && text.chars().all(plain)
-}
-
-/// The names in an expression: `loss` and `loss.item` of `2 * loss.item()`.
-pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '.')
-        .flat_map(|path| std::iter::once(path).chain(path.split_once('.').map(|(first, _)| first)))
-        .filter(|name| !name.is_empty())
-}
-
-/// The number that a text is, products of numbers included: `60 * 60`.
-pub(crate) fn number(text: &str) -> Option<f64> {
-    let parts = text.trim().trim_start_matches('(').trim_end_matches(')').split('*');
-    let mut parts = parts.map(|part| part.trim().replace('_', "").parse::<f64>().ok());
-    parts.try_fold(1.0, |product, part| Some(product * part?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -512,14 +494,6 @@ mod tests {
         ];
         assert_eq!(all, expected);
         assert_eq!(program.call_at(&program.assignments[1].at).unwrap().name, "y");
-    }
-
-    #[test]
-    fn numbers() {
-        assert_eq!(
-            (number("60 * 60"), number("7_200"), number("x * 2"), number("")),
-            (Some(3600.0), Some(7200.0), None, None)
-        );
     }
 
     #[test]

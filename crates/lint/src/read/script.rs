@@ -26,6 +26,8 @@ pub(crate) struct Script {
     pub text: String,
     /// The programs in Python that it names, as far as they are known.
     pub programs: Vec<Over>,
+    /// The configurations that these programs read, as far as they are known.
+    pub files: Vec<Over>,
 }
 
 #[derive(Debug)]
@@ -43,7 +45,8 @@ impl Script {
         let (bare, documents, open_documents) = without_documents(text);
         let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
         let (uses, text, programs) = (used(text), text.to_owned(), Vec::new());
-        Script { catalog, commands, documents, open_documents, uses, text, programs }
+        let files = Vec::new();
+        Script { catalog, commands, documents, open_documents, uses, text, programs, files }
     }
 }
 

@@ -1,8 +1,9 @@
 //! A Trainer of Lightning that counts other tasks than its Slurm job.
 
+use crate::lightning::{Given, is_trainer};
 use crate::programs;
 use crate::read::one_gpu::starts;
-use crate::read::python::{Call, Program, number};
+use crate::read::python::{Call, Program};
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
@@ -44,8 +45,69 @@ pub(crate) const RULE: Rule = Rule {
                 "import pytorch_lightning as pl\ntrainer = pl.Trainer(devices=8, strategy=\"fsdp\")\n",
             )],
         ),
+        named_with(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\nsrun \
+             python fit.py conf/fit.yaml\n",
+            &[
+                (
+                    "fit.py",
+                    "import sys\nimport yaml\nimport lightning as L\nif __name__ == \"__main__\":\n    with \
+                     open(sys.argv[1]) as file:\n        trainer = L.Trainer(**yaml.safe_load(file))\n",
+                ),
+                ("conf/fit.yaml", "devices: 8\nnum_nodes: 2\nstrategy: ddp\n"),
+            ],
+        ),
+        named_with(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=2\n#SBATCH --gpus-per-node=2\nsrun \
+             python fit.py --cfg a.yaml\n",
+            &[
+                (
+                    "fit.py",
+                    "import argparse\nimport pytorch_lightning as pl\nfrom omegaconf import OmegaConf\np = \
+                     argparse.ArgumentParser()\np.add_argument(\"--cfg\")\nargs = p.parse_args()\ncfg = \
+                     OmegaConf.load(args.cfg)\ntrainer = pl.Trainer(**cfg.trainer, logger=False)\n",
+                ),
+                ("a.yaml", "trainer:\n  devices: 2\n  num_nodes: 2\n"),
+            ],
+        ),
+        named_with(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=2\nsrun \
+             python fit.py\n",
+            &[(
+                "fit.py",
+                "import lightning as L\nSETTINGS = {\"devices\": 2, \"strategy\": \"ddp\"}\ntrainer = \
+                 L.Trainer(**SETTINGS)\n",
+            )],
+        ),
     ],
     silent: &[
+        named_with(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\nsrun \
+             python fit.py a.yaml\n",
+            &[
+                (
+                    "fit.py",
+                    "import sys\nimport yaml\nimport lightning as L\nwith open(sys.argv[1]) as \
+                    file:\n    cfg = \
+                     yaml.safe_load(file)\ntrainer = L.Trainer(**cfg[\"trainer\"])\n",
+                ),
+                ("a.yaml", "devices: 1\ntrainer:\n  devices: 4\n  num_nodes: 2\n"),
+            ],
+        ),
+        named_with(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\nsrun \
+             python fit.py\n",
+            &[(
+                "fit.py",
+                "import lightning as L\nfrom settings import SETTINGS\ntrainer = L.Trainer(devices=4, \
+                 **SETTINGS)\n",
+            )],
+        ),
         named_with(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\nsrun \
@@ -122,7 +184,8 @@ fn judge(script: &Script) -> Vec<Found> {
         let program = Program::read(script.catalog, &over.text);
         let mut trainers = program.calls.iter().filter(|call| is_trainer(call));
         let trainer = trainers.next().filter(|call| always(&program, call) && trainers.next().is_none())?;
-        command.contains("srun").then(|| differs(&batch, &program, trainer, &over.name))?
+        let given = Given::read(script, &program, trainer, command, base);
+        command.contains("srun").then(|| differs(&batch, &given, trainer.line, &over.name))?
     });
     found.take(1).collect()
 }
@@ -135,13 +198,6 @@ fn always(program: &Program, call: &Call) -> bool {
     !call.conditional || main
 }
 
-fn is_trainer(call: &Call) -> bool {
-    matches!(
-        call.name.as_str(),
-        "lightning.Trainer" | "lightning.pytorch.Trainer" | "pytorch_lightning.Trainer"
-    )
-}
-
 /// Whether a step has counts of its own.
 fn counts_itself(command: &str) -> bool {
     split(command, true).iter().any(|word| {
@@ -151,19 +207,15 @@ fn counts_itself(command: &str) -> bool {
     })
 }
 
-fn differs(batch: &Batch, program: &Program, trainer: &Call, name: &str) -> Option<Found> {
-    let value = |key: &str| {
-        let one = trainer.keyword(key)?;
-        let text = program.origin(&one.at, &trainer.function).text;
-        number(text).filter(|count| *count >= 1.0).map(|count| count as u64)
-    };
-    let (devices, nodes) = (value("devices"), value("num_nodes"));
+fn differs(batch: &Batch, given: &Given, line: usize, name: &str) -> Option<Found> {
+    let Given { devices, nodes, hidden, from } = given;
+    let (devices, nodes) = (*devices, *nodes);
     let each = batch.option("ntasks-per-node");
     let many = batch.option("ntasks").filter(|_| batch.number("ntasks").is_some_and(|count| count > 1));
-    let line = trainer.line;
     if let (None, Some(option)) = (each, many) {
         let message = format!(
-            "{} {} without --ntasks-per-node: Lightning (line {line} of {name}) raises RuntimeError, because \
+            "{} {} without --ntasks-per-node: Lightning (line {line} of {name}{from}) raises RuntimeError, \
+             because \
              it reads the tasks of a node from SLURM_NTASKS_PER_NODE",
             option.written,
             option.value.as_deref().unwrap_or_default()
@@ -179,22 +231,24 @@ fn differs(batch: &Batch, program: &Program, trainer: &Call, name: &str) -> Opti
     let several = devices.is_some_and(|count| count > 1) || nodes.is_some_and(|count| count > 1);
     if let (Some(option), Some(tasks), Some(devices)) = (each, tasks, devices.filter(|_| several)) {
         let message = format!(
-            "the job has {tasks} tasks per node, but Lightning's Trainer (line {line} of {name}) has \
+            "the job has {tasks} tasks per node, but Lightning's Trainer (line {line} of {name}{from}) has \
              devices={devices}; it raises ValueError, because srun starts one process for each device"
         );
         if tasks != devices {
             return Some(Found::error(option.line, message, format!("Set `--ntasks-per-node={devices}`")));
         }
     }
-    // Whether it is one node by default, only the literal shows.
-    let hidden = trainer.keyword("num_nodes").is_some() && nodes.is_none();
+    // Where num_nodes is hidden, nobody knows whether it is one by default.
     let (option, of_job) = (batch.option("nodes")?, batch.number("nodes")?);
     let own = nodes.unwrap_or(1);
     let message = format!(
-        "the job has {of_job} nodes, but Lightning's Trainer (line {line} of {name}) has num_nodes={own}{}; \
+        "the job has {of_job} nodes, but Lightning's Trainer (line {line} of {name}{from}) has \
+             num_nodes={own}{}; \
          it raises ValueError",
         if nodes.is_none() { ", the default" } else { "" }
     );
-    let wrong = own != of_job && !hidden && (several || of_job > 1) && devices.is_some();
-    wrong.then(|| Found::error(option.line, message, format!("Write `num_nodes={of_job}` in {name}")))
+    let wrong = own != of_job && !*hidden && (several || of_job > 1) && devices.is_some();
+    wrong.then(|| {
+        Found::error(option.line, message, format!("Write `num_nodes={of_job}` for the Trainer of {name}"))
+    })
 }

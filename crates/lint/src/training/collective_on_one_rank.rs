@@ -1,9 +1,8 @@
 //! A collective that only one rank calls.
 
-use catalog::distributed_functions::Kind;
-
-use crate::read::python::{Call, Function, Program, contains, is_other_ranks, names};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::collectives::{After, after_branch, collective, is_certain, reached};
+use crate::read::python::{Call, Program, contains, is_other_ranks, names};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "collective-on-one-rank",
@@ -65,8 +64,57 @@ pub(crate) const RULE: Rule = Rule {
              == \
              0:\n        metrics.write(x)\n",
         ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\ndef score(n):\n    if \
+             dist.get_rank() == 0:\n        parts = [None] * 4\n        dist.all_gather_object(parts, \
+             n)\n        return sum(parts)\n    return None\nfor epoch in range(3):\n    score(epoch)\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nfor step in \
+             range(9):\n    if rank == 0:\n        dist.broadcast(x, src=0)\n        continue\n    \
+             print(step)\n",
+        ),
+        named_with(
+            "tune.py",
+            "from accelerate import Accelerator\nacc = Accelerator()\nmodel = acc.prepare(net)\nfor step \
+             in range(9):\n    if acc.is_main_process and step % 3 == 0:\n        \
+             acc.save_state(f\"out/{step}\")\n",
+            &[("fsdp.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n")],
+        ),
+        named(
+            "train.py",
+            "import lightning as pl\nfrom lightning.pytorch.utilities import rank_zero_only\nclass \
+             Keep(pl.Callback):\n    @rank_zero_only\n    def on_validation_end(self, trainer, \
+             module):\n        \
+             trainer.save_checkpoint(\"a.ckpt\")\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nimport torch.distributed.checkpoint as \
+             dcp\ndist.init_process_group(\"nccl\")\nif dist.get_rank() == 0:\n    dcp.save(state, \
+             checkpoint_id=\"out\")\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\ndef serve(x):\n    \
+             dist.broadcast_object_list([x], src=0)\ndef follow():\n    \
+             dist.broadcast_object_list(got, src=0)\ndef main(rank):\n    if rank == 0:\n        \
+             serve(1)\n        return\n    follow()\n",
+        ),
+        named_with(
+            "tune.py",
+            "from accelerate import Accelerator\nacc = Accelerator()\nif acc.is_main_process:\n    \
+             acc.save_state(\"out\")\n",
+            &[
+                ("fsdp.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n"),
+                ("ddp.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\n"),
+                ("run.sh", "accelerate launch --config_file ddp.yaml tune.py\n"),
+            ],
+        ),
         named(
             "train.py",
             "import torch.distributed as dist\nclass Metrics:\n    def write(self, x):\n        \
@@ -115,6 +163,7 @@ fn judge(program: &Program) -> Vec<Found> {
     let found = program.calls.iter().filter_map(|call| fault(program, call));
     let mut found: Vec<Found> = found.collect();
     found.extend(after_return(program));
+    found.extend(decorated(program));
     found.extend(program.calls.iter().find_map(|call| group_of_some(program, call)));
     found
 }
@@ -178,16 +227,27 @@ fn after_return(program: &Program) -> Option<Found> {
 }
 
 fn fault(program: &Program, call: &Call) -> Option<Found> {
-    let branch = program.on_one_rank(call).filter(|branch| !branch.leaves)?;
+    let branch = program.on_one_rank(call)?;
     let condition = branch.condition.replace('\n', " ");
     if let Some(name) = collective(program, call).filter(|_| !others_too(program, call)) {
-        let message = format!(
-            "only the rank with `{condition}` calls {name}; it waits for the others, and the job hangs"
-        );
-        return Some(Found::error(call.line, message, FIX));
+        let after = if branch.leaves { after_branch(program, call, branch) } else { After::Nothing };
+        let ends = match after {
+            After::Nothing => "it waits for the others, and the job hangs".to_owned(),
+            After::Other(other) => format!(
+                "the others come to {} in line {} in its place, and the job hangs or mixes their data",
+                other.name, other.line
+            ),
+            After::Same | After::Unknown => return None,
+        };
+        let message = format!("only the rank with `{condition}` calls {name}; {ends}");
+        let certain = matches!(after, After::Nothing) && is_certain(program, call);
+        return Some(Found::error(call.line, message, FIX).unless_certain(certain));
     }
     // A function of this script that calls one in any case.
     let inner = reached(program, call, 0)?;
+    if branch.leaves && !matches!(after_branch(program, call, branch), After::Nothing) {
+        return None;
+    }
     let elsewhere = program
         .calls
         .iter()
@@ -202,75 +262,24 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
     (!elsewhere && !others_too(program, call)).then(|| Found::error(call.line, message, FIX))
 }
 
-/// How many functions are followed from one to the next.
-const STEPS_LIMIT: usize = 4;
-
-/// The collective that a function or method of this script calls in any case, itself or through others.
-fn reached<'p>(program: &'p Program, call: &Call, steps: usize) -> Option<&'p Call> {
-    let function = called(program, call)?;
-    let own = || program.calls.iter().filter(|one| one.function == function.at && !one.conditional);
-    let direct = own().find(|one| collective(program, one).is_some());
-    direct.or_else(|| match steps < STEPS_LIMIT {
-        true => own().find_map(|one| reached(program, one, steps + 1)),
-        false => None,
+/// A collective in a function that a decorator lets run in one process only.
+fn decorated(program: &Program) -> Option<Found> {
+    let of_main = |decorator: &&String| {
+        let name = decorator.trim_start_matches('@').split('(').next().unwrap_or_default();
+        matches!(name.rsplit('.').next(), Some("rank_zero_only" | "on_main_process"))
+            || decorator.ends_with(").on_main_process")
+    };
+    program.functions.iter().find_map(|function| {
+        let decorator = function.decorators.iter().find(of_main)?;
+        let mut calls = program.calls.iter().filter(|call| call.function == function.at);
+        let (call, name) = calls.find_map(|call| Some((call, collective(program, call)?)))?;
+        let message = format!(
+            "`{decorator}` lets one process alone run {}, which calls {name}; it waits for the others, and \
+             the job hangs",
+            function.name
+        );
+        Some(Found::error(call.line, message, FIX).unless_certain(is_certain(program, call)))
     })
-}
-
-/// The function of this script that a call runs: `reduce_mean(x)`, `metrics.write(x)` of an object that the
-/// script makes, `self.write(x)` in its class.
-fn called<'p>(program: &'p Program, call: &Call) -> Option<&'p Function> {
-    let Some((object, method)) = call.name.rsplit_once('.') else { return program.function(&call.name) };
-    let class = match object {
-        "self" => program.classes.iter().find(|class| contains(&class.at, &call.at)),
-        _ => {
-            let mut sets = program.assignments.iter().filter(|one| one.name == object);
-            let set = sets.next().filter(|_| sets.next().is_none())?;
-            let made = program.call_at(&set.at)?;
-            program.classes.iter().find(|class| class.name == made.name)
-        }
-    }?;
-    let mut methods =
-        program.functions.iter().filter(|one| one.name == method && contains(&class.at, &one.at));
-    methods.next().filter(|_| methods.next().is_none())
-}
-
-/// The name of a collective of the whole run.
-fn collective(program: &Program, call: &Call) -> Option<String> {
-    let (before, last) = call.name.rsplit_once('.')?;
-    let given = call.arguments.iter().filter_map(|one| one.name.as_deref());
-    if given.into_iter().any(|name| matches!(name, "*" | "group" | "process_group")) {
-        return None;
-    }
-    let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
-    let known = program.catalog.distributed_functions().of_kind(&call.name, Kind::Collective);
-    if known.is_some_and(|known| known.group_at.is_some_and(|at| plain <= at)) {
-        return Some(call.name.clone());
-    }
-    let made_by = |makers: &[&str]| {
-        let mut made = program.assignments.iter().filter(|one| first_name(&one.name) == before);
-        made.any(|one| {
-            program.call_at(&one.at).is_some_and(|call| {
-                makers.iter().any(|maker| call.name == *maker || call.name.ends_with(&format!(".{maker}")))
-            })
-        })
-    };
-    let together = match last {
-        "save_checkpoint" => made_by(&["deepspeed.initialize"]),
-        "state_dict" => made_by(&["FullyShardedDataParallel"]),
-        "wait_for_everyone"
-        | "gather_for_metrics"
-        | "gather"
-        | "reduce"
-        | "pad_across_processes"
-        | "get_state_dict" => made_by(&["Accelerator"]),
-        _ => false,
-    };
-    together.then(|| format!("{before}.{last}"))
-}
-
-/// `engine` of `engine, _, _, _`.
-fn first_name(names: &str) -> &str {
-    names.trim_start_matches('(').split(',').next().unwrap_or_default().trim()
 }
 
 /// Whether the same is called where other ranks come by: in the other way of a branch, or under another

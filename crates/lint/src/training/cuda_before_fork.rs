@@ -1,6 +1,6 @@
 //! A process that is forked from one that already uses CUDA.
 
-use super::cuda_in_loader_worker::uses_cuda;
+use crate::cuda_use::uses_cuda;
 use crate::read::python::{Call, Program, contains, number};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 

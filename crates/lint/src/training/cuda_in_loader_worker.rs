@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::cuda_use::{Made, computes_with, members_on_gpu, uses_cuda};
 use crate::location::{Location, OtherFile};
-use crate::read::python::{Argument, Call, Class, Function, Program, number};
+use crate::read::python::{Call, Class, Program, number};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -54,6 +55,29 @@ pub(crate) const RULE: Rule = Rule {
                  def __getitem__(self, i):\n        return read(i).cuda()\n",
             )],
         ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Data(Dataset):\n    \
+             def __init__(self, device):\n        self.x = torch.ones(3).to(device)\n    \
+             def __getitem__(self, i):\n        return self.x.to(self.dtype)\n\
+             loader = DataLoader(Data(\"cuda\"), num_workers=4)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Pairs(Dataset):\n    \
+             def __init__(self, path):\n        rows = torch.load(path)\n        self.a = \
+             rows[\"a\"]\n        self.table = torch.from_numpy(rows[\"t\"]).cuda().float()\n    \
+             def __getitem__(self, i):\n        return self.a[i], \
+             self.table[self.a[i]]\npairs = Pairs(\"p.pt\")\nloader = DataLoader(pairs, num_workers=8)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Encoded(Dataset):\n    \
+             def __init__(self, files, net):\n        self.net = net\n        self.files = files\n    \
+             def __getitem__(self, i):\n        return self.net(read(self.files[i]))\nnet = \
+             torch.nn.Linear(8, 8).to(\"cuda\")\nloader = DataLoader(Encoded(files, net), \
+             num_workers=2)\n",
+        ),
     ],
     silent: &[
         named_with(
@@ -71,9 +95,9 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "train.py",
             "import torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Data(Dataset):\n    \
-             def __init__(self, device):\n        self.x = torch.ones(3).to(device)\n    \
-             def __getitem__(self, i):\n        return self.x.to(self.dtype)\n\
-             loader = DataLoader(Data(\"cuda\"), num_workers=4)\n",
+             def __init__(self, x):\n        self.x = x.cuda()\n        self.y = x.cuda().cpu()\n    \
+             def __getitem__(self, i):\n        assert self.x.device  # self.x[i]\n        return \
+             self.y[i], self.x.shape[0]\nloader = DataLoader(Data(rows), num_workers=4)\n",
         ),
         named(
             "train.py",
@@ -115,7 +139,7 @@ fn fault(program: &Program, loader: &Call, forked: bool) -> Option<Found> {
     if workers < 1.0 || context.is_some_and(|context| context != "fork") {
         return None;
     }
-    let Use { name, location, class } =
+    let Use { name, location, class, kept } =
         in_dataset(program, loader).or_else(|| in_collate(program, loader))?;
     let before = program.calls.iter().any(|call| {
         let here = call.function == loader.function || call.function == (0..0);
@@ -126,7 +150,7 @@ fn fault(program: &Program, loader: &Call, forked: bool) -> Option<Found> {
             && uses_cuda(program, None, call)
             && !within
     });
-    let certain = before && (forked || context.is_some());
+    let certain = (before || kept) && (forked || context.is_some());
     let message = format!(
         "{name} uses CUDA in each of the {workers} workers of the loader in line {}; a forked process \
          cannot use CUDA once its parent did: `Cannot re-initialize CUDA in forked subprocess`",
@@ -143,6 +167,8 @@ struct Use {
     location: Location,
     /// The class, bytes, where it is in the file of the loader.
     class: Option<Range<usize>>,
+    /// Whether the parent process has put something on the GPU for it.
+    kept: bool,
 }
 
 /// A dataset that uses CUDA for each item.
@@ -152,7 +178,8 @@ fn in_dataset(program: &Program, loader: &Call) -> Option<Use> {
     let made = program.call_at(&data.at).or_else(|| program.call_at(&through?.at))?;
     if let Some(class) = dataset(program, &made.name) {
         let used = of_class(&Made { program, call: made, home: program, class })?;
-        return Some(Use { name: used.0, location: used.1.into(), class: Some(class.at.clone()) });
+        let class = (!used.2).then(|| class.at.clone());
+        return Some(Use { name: used.0, location: used.1.into(), class, kept: used.2 });
     }
     let (module, name) = made.name.rsplit_once('.')?;
     let path = format!("{}.py", module.trim_start_matches('.').replace('.', "/"));
@@ -163,7 +190,7 @@ fn in_dataset(program: &Program, loader: &Call) -> Option<Use> {
     let class = dataset(&home, name)?;
     let used = of_class(&Made { program, call: made, home: &home, class })?;
     let other = Some(Rc::new(OtherFile { path: file.name.clone(), by: None }));
-    Some(Use { name: used.0, location: Location::new(other, used.1), class: None })
+    Some(Use { name: used.0, location: Location::new(other, used.1), class: None, kept: used.2 })
 }
 
 fn dataset<'p>(program: &'p Program, name: &str) -> Option<&'p Class> {
@@ -175,93 +202,32 @@ fn in_collate(program: &Program, loader: &Call) -> Option<Use> {
     let function = program.function(&loader.argument(6, "collate_fn")?.text)?;
     let call =
         program.calls.iter().find(|call| call.function == function.at && uses_cuda(program, None, call))?;
-    Some(Use { name: function.name.clone(), location: call.line.into(), class: None })
+    Some(Use { name: function.name.clone(), location: call.line.into(), class: None, kept: false })
 }
 
-/// A dataset that is made.
-pub(super) struct Made<'p> {
-    /// The file that makes it, and where.
-    program: &'p Program,
-    call: &'p Call,
-    /// The file of its class.
-    home: &'p Program,
-    class: &'p Class,
-}
+/// The methods whose results the workers hand on.
+const METHODS: &[&str] = &["__getitem__", "__getitems__", "__iter__"];
 
-/// The method whose results the workers hand on, and the line on which it uses CUDA.
-fn of_class(made: &Made<'_>) -> Option<(String, usize)> {
-    ["__getitem__", "__getitems__", "__iter__"].iter().find_map(|name| {
-        let method = made.home.method(made.class, name)?;
+/// What uses CUDA of a dataset, and the line.
+fn of_class(made: &Made<'_>) -> Option<(String, usize, bool)> {
+    let methods = || METHODS.iter().filter_map(|name| Some((name, made.home.method(made.class, name)?)));
+    let direct = methods().find_map(|(name, method)| {
         let mut calls = made.home.calls.iter().filter(|call| call.function == method.at);
         let used = calls.find(|call| uses_cuda(made.home, Some(made), call))?;
-        Some((format!("{}.{name}", made.class.name), used.line))
+        Some((format!("{}.{name}", made.class.name), used.line, false))
+    });
+    direct.or_else(|| {
+        let kept = members_on_gpu(made);
+        methods().find_map(|(name, method)| {
+            let text = made.home.text.get(method.at.clone())?;
+            kept.iter().find_map(|one| {
+                let line = method.line + computes_with(text, &one.name)?;
+                let of = format!(
+                    "{}.{name} computes with {}, which is on the GPU since line {}; it",
+                    made.class.name, one.name, one.line
+                );
+                Some((of, line, true))
+            })
+        })
     })
-}
-
-/// `x.cuda()`, `x.to("cuda:0")`, `device="cuda"`.
-pub(super) fn uses_cuda(program: &Program, made: Option<&Made<'_>>, call: &Call) -> bool {
-    let cuda = |one: &Argument| {
-        is_cuda(program, one, &call.function, DEPTH_LIMIT)
-            || made.is_some_and(|made| member_is_cuda(made, &one.text))
-    };
-    match call.name.rsplit('.').next().unwrap_or_default() {
-        "cuda" => call.name != "torch.cuda",
-        "to" => call.argument(0, "device").is_some_and(cuda),
-        // It only names a device.
-        "device" => false,
-        _ => call.keyword("device").is_some_and(cuda),
-    }
-}
-
-/// Names that are followed to what they were set to.
-const DEPTH_LIMIT: usize = 4;
-
-/// Whether an expression is a GPU: `"cuda:0"`, `torch.device("cuda")`, a name of one.
-fn is_cuda(program: &Program, one: &Argument, function: &Range<usize>, depth: usize) -> bool {
-    let text = match one.text.split_once(" if ") {
-        Some((text, condition)) if condition.contains("cuda.is_available()") => text.trim(),
-        Some(_) => return false,
-        None => one.text.as_str(),
-    };
-    let quoted = text.strip_prefix('f').unwrap_or(text);
-    if quoted.starts_with(['"', '\'']) {
-        return quoted.trim_start_matches(['"', '\'']).starts_with("cuda");
-    }
-    if depth == 0 {
-        return false;
-    }
-    if let Some(call) = program.call_at(&one.at) {
-        let device = call.argument(0, "device").filter(|_| call.name == "torch.device");
-        return device.is_some_and(|device| is_cuda(program, device, function, depth - 1));
-    }
-    let set = program.value(text, function, one.at.start);
-    set.is_some_and(|set| {
-        let value = Argument { name: None, text: set.text.clone(), line: set.line, at: set.at.clone() };
-        is_cuda(program, &value, &set.function, depth - 1)
-    })
-}
-
-/// Whether `self.device` is a GPU by what the constructor of the class was given.
-fn member_is_cuda(made: &Made<'_>, text: &str) -> bool {
-    if !text.starts_with("self.") {
-        return false;
-    }
-    let Some(init) = made.home.method(made.class, "__init__") else { return false };
-    let mut sets = made.home.assignments.iter().filter(|one| one.name == text && one.function == init.at);
-    let (Some(set), None) = (sets.next(), sets.next()) else { return false };
-    let value = Argument { name: None, text: set.text.clone(), line: set.line, at: set.at.clone() };
-    is_cuda(made.home, &value, &init.at, DEPTH_LIMIT) || parameter_is_cuda(made, init, &set.text)
-}
-
-/// Whether a parameter of the constructor is a GPU, as it was given or by its default.
-fn parameter_is_cuda(made: &Made<'_>, init: &Function, name: &str) -> bool {
-    let Some(index) = init.parameters.iter().position(|one| one.name == name) else { return false };
-    // The first is the object itself.
-    let given = index.checked_sub(1).and_then(|index| made.call.argument(index, name));
-    if let Some(given) = given {
-        return is_cuda(made.program, given, &made.call.function, DEPTH_LIMIT);
-    }
-    let spread = made.call.arguments.iter().any(|one| one.name.as_deref() == Some("*"));
-    let default = init.parameters[index].default.as_deref().filter(|_| !spread);
-    default.is_some_and(|text| text.trim_matches(['"', '\'']).starts_with("cuda"))
 }

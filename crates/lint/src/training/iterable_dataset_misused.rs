@@ -1,6 +1,7 @@
 //! Options of a loader that its dataset does not take, and workers that all read the same.
 
-use crate::read::python::{Class, Program, contains, number};
+use crate::collectives::of_own_module;
+use crate::read::python::{Argument, Call, Class, Program, contains, names, number};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -31,8 +32,43 @@ pub(crate) const RULE: Rule = Rule {
              files[dist.get_rank()::dist.get_world_size()]:\n            yield from open(name)\nloader = \
              DataLoader(Lines(), batch_size=8, num_workers=4)\n",
         ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.utils.data import DataLoader, IterableDataset, \
+             get_worker_info\nclass Shards(IterableDataset):\n    def __iter__(self):\n        info = \
+             get_worker_info()\n        for path in self.paths[info.id :: \
+             info.num_workers]:\n            yield \
+             from open(path)\ndist.init_process_group(\"nccl\")\nloader = \
+             DataLoader(Shards(\"/data\"), num_workers=4)\n",
+        ),
+        named(
+            "train.py",
+            "from torch.nn.parallel import DistributedDataParallel as DDP\nfrom torch.utils.data import \
+             DataLoader, IterableDataset\nclass Lines(IterableDataset):\n    def __init__(self, \
+             path):\n        \
+             self.path = path\n    def __iter__(self):\n        with open(self.path) as lines:\n            \
+             yield from lines\ndef main(args):\n    model = DDP(net)\n    data = Lines(args.path)\n    for \
+             line in DataLoader(data, batch_size=8):\n        model(line)\n",
+        ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.utils.data import DataLoader, IterableDataset, \
+             get_worker_info\nclass Shards(IterableDataset):\n    def __init__(self, paths):\n        \
+             self.paths = paths\n    def __iter__(self):\n        info = get_worker_info()\n        for path \
+             in self.paths[info.id :: info.num_workers]:\n            yield from \
+             open(path)\ndist.init_process_group(\"nccl\")\nrank, size = dist.get_rank(), \
+             dist.get_world_size()\npaths = files[rank::size]\nloader = DataLoader(Shards(paths), \
+             num_workers=4)\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.utils.data import DataLoader, \
+             IterableDataset\nclass Lines(IterableDataset):\n    def __iter__(self):\n        yield from \
+             open(self.path)\ndist.init_process_group(\"nccl\")\nval_loader = DataLoader(Lines(), \
+             batch_size=8)\n",
+        ),
         named(
             "train.py",
             "from torch.utils.data import DataLoader, IterableDataset, get_worker_info\n\
@@ -56,9 +92,7 @@ fn judge(program: &Program) -> Vec<Found> {
     let mut found = Vec::new();
     for loader in loaders {
         let Some(data) = loader.argument(0, "dataset") else { continue };
-        let made = program.call_at(&data.at).or_else(|| {
-            program.call_at(&program.certain_value(&data.text, &loader.function, loader.at.start)?.at)
-        });
+        let made = made_of(program, loader, data);
         let class = made.and_then(|made| program.classes.iter().find(|class| class.name == made.name));
         let Some(class) = class.filter(|class| class.bases.contains("IterableDataset")) else { continue };
         let option = ["shuffle", "sampler", "batch_sampler"].iter().find_map(|name| {
@@ -86,9 +120,93 @@ fn judge(program: &Program) -> Vec<Found> {
             let fix = "Let each worker yield its share: `files[info.id::info.num_workers]`";
             let line = share_of_rank(program, class).unwrap_or(loader.line);
             found.push(Found::warning(line, message, fix));
+        } else if let Some(one) = made.and_then(|made| same_on_all_ranks(program, class, made, loader)) {
+            found.push(one);
         }
     }
     found
+}
+
+/// The call that makes the dataset of a loader.
+fn made_of<'p>(program: &'p Program, loader: &Call, data: &Argument) -> Option<&'p Call> {
+    let set = || program.certain_value(&data.text, &loader.function, loader.at.start);
+    program.call_at(&data.at).or_else(|| program.call_at(&set()?.at))
+}
+
+/// Words of what gives each rank its share, in the dataset or around it.
+const OF_RANKS: &[&str] = &[
+    "rank",
+    "world",
+    "replica",
+    "process_index",
+    "num_processes",
+    "split_by_node",
+    "nodesplitter",
+    ".shard(",
+    "split_dataset_by_node",
+    "accelerator",
+    "trainer(",
+    "fabric",
+    "lightning",
+    "webdataset",
+    "streaming",
+    "dispatch_batches",
+    "prepare_data_loader",
+    "iterabledatasetshard",
+    "slurm_procid",
+];
+
+/// A training in which every rank reads the same samples: the dataset asks for its worker at most.
+fn same_on_all_ranks(program: &Program, class: &Class, made: &Call, loader: &Call) -> Option<Found> {
+    let body = code(program.text.get(class.at.clone())?);
+    // `random.Random(seed)` makes the same numbers on every rank.
+    let lower = body.replace("random.Random(", "seeded(").to_ascii_lowercase();
+    let by_worker = lower.contains("get_worker_info");
+    let few = loader.argument(5, "num_workers").is_none_or(|one| number(&one.text) == Some(0.0));
+    let random = ["choice", "sample(", "rand"].iter().any(|word| lower.contains(word));
+    let reads = ["open(", "load", "read"].iter().any(|word| lower.contains(word));
+    let inner = ["dataset:", "self.dataset", "super()", "queue", "socket", "load_dataset"];
+    let other = inner.iter().any(|word| lower.contains(word));
+    let shared = OF_RANKS.iter().any(|word| lower.contains(word)) || program.text.contains("worker_init_fn");
+    let libraries = ["Accelerator(", "Trainer(", "webdataset", "split_dataset_by_node", "import ray"];
+    let elsewhere = libraries.iter().any(|word| program.text.contains(word));
+    // Each rank may evaluate on everything.
+    let place =
+        program.assignments.iter().find(|one| one.at == loader.at).map_or("", |one| one.name.as_str());
+    let evaluates =
+        ["val", "test", "eval", "dev"].iter().any(|word| place.to_ascii_lowercase().contains(word));
+    let silent = random || other || shared || elsewhere || evaluates || !(by_worker || few && reads);
+    if silent || !program.is_distributed() || !made.arguments.iter().all(|one| same(program, one, made)) {
+        return None;
+    }
+    let iterates =
+        program.functions.iter().find(|one| one.name == "__iter__" && contains(&class.at, &one.at))?;
+    let message = format!(
+        "{}.__iter__ shares the data {}, but not over the ranks: every rank reads the same samples",
+        class.name,
+        if by_worker { "over the workers of a loader" } else { "with nobody" }
+    );
+    let fix = "Let each rank yield its share: `files[rank * workers + worker::world_size * workers]`";
+    Some(Found::warning(iterates.line, message, fix))
+}
+
+/// Whether an argument of a dataset is the same on every rank, as far as the script shows.
+fn same(program: &Program, one: &Argument, made: &Call) -> bool {
+    let from = program.origin(&one.at, &made.function);
+    let call = program.call_at(&from.at);
+    let function = call.and_then(|call| program.function(&call.name));
+    let text = function.and_then(|one| program.text.get(one.at.clone())).unwrap_or_default();
+    let by_rank = |text: &str| {
+        let lower = text.to_ascii_lowercase();
+        ["gpu", "local"].iter().chain(OF_RANKS).any(|word| lower.contains(word))
+    };
+    // The names in it, one step further: `f"part-{part}.txt"`.
+    let inner = names(from.text)
+        .any(|name| program.value(name, &from.function, from.at.start).is_some_and(|set| by_rank(&set.text)));
+    // What another module gives may depend on the rank.
+    let foreign = call.is_some_and(|call| of_own_module(program, call));
+    let known = [&one.text, from.text, text].into_iter().any(by_rank);
+    one.name.as_deref() != Some("*") && !foreign && !inner && !known
 }
 
 /// The text of a class without comments and docstrings.

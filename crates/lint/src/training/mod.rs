@@ -1,6 +1,7 @@
 //! Rules about training scripts in Python.
 
 pub(crate) mod accelerator_bypassed;
+pub(crate) mod average_weight_inverted;
 pub(crate) mod checkpoint_load_refused;
 pub(crate) mod clipped_before_unscaling;
 pub(crate) mod collective_on_cpu_tensor;
@@ -29,6 +30,8 @@ pub(crate) mod gradients_not_cleared;
 pub(crate) mod graph_kept;
 pub(crate) mod half_weights_scaled;
 pub(crate) mod iterable_dataset_misused;
+pub(crate) mod jax_initialized_too_late;
+pub(crate) mod labels_shifted_twice;
 pub(crate) mod lightning_option_invalid;
 pub(crate) mod loaded_onto_first_gpu;
 pub(crate) mod loader_options_contradict;
@@ -37,8 +40,11 @@ pub(crate) mod local_rank_option_old;
 pub(crate) mod loss_of_probabilities;
 pub(crate) mod loss_unsafe_in_autocast;
 pub(crate) mod module_not_registered;
+pub(crate) mod monitored_metric_not_logged;
 pub(crate) mod no_sync_misplaced;
 pub(crate) mod optimizer_before_fsdp;
+pub(crate) mod plain_state_loaded;
+pub(crate) mod prepared_scheduler_too_fast;
 pub(crate) mod process_group_order;
 pub(crate) mod python_not_parsed;
 pub(crate) mod python_refused;
@@ -63,4 +69,5 @@ pub(crate) mod trainer_data_missing;
 pub(crate) mod training_arguments_contradict;
 pub(crate) mod unread_variable_set;
 pub(crate) mod world_size_from_devices;
+pub(crate) mod wrapped_class_of_other_model_in_program;
 pub(crate) mod wrapped_state_loaded;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::cuda_in_loader_worker::uses_cuda;
+use crate::cuda_use::uses_cuda;
 use crate::read::python::{Call, Program, contains};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::file::Over;
 use crate::read::python::{Assignment, Call, Class, Program, is_name, names, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+use crate::wrapped_weights::{Mismatch, WRAPPERS, class_of, holds_at, read_by};
 
 pub(crate) const RULE: Rule = Rule {
     id: "wrapped-state-loaded",
@@ -218,13 +219,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// What wraps a model, and the prefix that its weights get.
-const WRAPPERS: &[(&str, &str)] = &[
-    ("DistributedDataParallel", "module."),
-    ("torch.nn.DataParallel", "module."),
-    ("torch.compile", "_orig_mod."),
-];
-
 fn judge(program: &Program) -> Vec<Found> {
     // Somebody who knows of the prefix removes it.
     let handles = ["removeprefix", "startswith(", "replace(", "lstrip(", "consume_prefix"];
@@ -254,35 +248,6 @@ fn wrapped(program: &Program) -> impl Iterator<Item = Wrapped<'_>> {
     })
 }
 
-impl Wrapped<'_> {
-    /// Whether the variable still holds the wrapped model at a call.
-    fn is_held_at(&self, program: &Program, call: &Call) -> bool {
-        let one = self.variable;
-        if one.function == call.function {
-            return program
-                .value(&one.name, &call.function, call.at.start)
-                .is_some_and(|set| set.at == one.at);
-        }
-        let last = program.assignments.iter().rfind(|set| set.name == one.name);
-        let parameter = program.functions.iter().any(|function| {
-            function.at == call.function && function.parameters.iter().any(|given| given.name == one.name)
-        });
-        let shared = one.name.starts_with("self.") || one.function.is_empty();
-        shared && !parameter && last.is_some_and(|set| set.at == one.at)
-    }
-}
-
-/// The class whose object a text is, or a variable holds at a call: `Net` of `Net(dim=8).cuda()`.
-fn class_of(program: &Program, text: &str, call: &Call) -> Option<String> {
-    let text = match is_name(text) {
-        true => program.value(text, &call.function, call.at.start)?.text.as_str(),
-        false => text,
-    };
-    let name = text.split_once('(')?.0.rsplit('.').next()?;
-    let class = is_name(name) && name.starts_with(|letter: char| letter.is_ascii_uppercase());
-    class.then(|| name.to_owned())
-}
-
 /// A wrapped model whose weights another program next to it loads into the plain model.
 fn elsewhere(program: &Program) -> Option<Found> {
     let classes = Classes { program, all: OnceCell::new() };
@@ -297,7 +262,7 @@ fn loaded_elsewhere(classes: &Classes, wrapped: &Wrapped) -> Option<Found> {
         let saved = call.argument(0, "obj").map(|one| program.origin(&one.at, &call.function).text);
         call.name == "torch.save"
             && saved.is_some_and(|text| text == state || text.starts_with('{') && text.contains(&state))
-            && wrapped.is_held_at(program, call)
+            && holds_at(program, wrapped.variable, call)
     })?;
     let path = save.argument(1, "f").and_then(|to| string(program.origin(&to.at, &save.function).text));
     // Other files get the weights of the plain model, and a path that is not known may name one of them.
@@ -321,28 +286,6 @@ fn loaded_elsewhere(classes: &Classes, wrapped: &Wrapped) -> Option<Found> {
     );
     let found = Found::error(save.line, message, format!("Save `{name}.{inner}.state_dict()`"));
     Some(found.unless_certain(loaded.same_file && loaded.mismatch == Mismatch::Ignored))
-}
-
-/// What becomes of names that `load_state_dict` does not find.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mismatch {
-    Raises,
-    /// With strict=False, and the program uses the result.
-    Returned,
-    /// With strict=False, and nothing uses the result.
-    Ignored,
-}
-
-impl Mismatch {
-    fn of(program: &Program, load: &Call) -> Mismatch {
-        let strict = load.argument(1, "strict").is_none_or(|one| one.text != "False");
-        let alone = program.statements.iter().any(|one| one.at == load.at);
-        match (strict, alone) {
-            (true, _) => Mismatch::Raises,
-            (false, true) => Mismatch::Ignored,
-            (false, false) => Mismatch::Returned,
-        }
-    }
 }
 
 /// A call of another program that loads the weights.
@@ -409,7 +352,7 @@ fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, onl
         if made != class && (mismatch == Mismatch::Raises || !classes.relate([&made, class])) {
             return None;
         }
-        let from = self::read(&read, load)?;
+        let from = read_by(&read, load)?;
         let own = string(read.origin(&from.argument(0, "f")?.at, &from.function).text);
         let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same_file = own.zip(path).is_some_and(|(own, path)| base(own) == base(path));
@@ -424,7 +367,7 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
     let mut sets =
         program.assignments.iter().filter(|one| one.name == plain && one.function == load.function);
     let made = program.call_at(&sets.next().filter(|_| sets.next().is_none())?.at)?;
-    let read = read(program, load)?;
+    let read = read_by(program, load)?;
     let path = program.origin(&read.argument(0, "f")?.at, &read.function).text;
     let (wrapped, prefix) = program.assignments.iter().find_map(|one| {
         let call = program.call_at(&one.at)?;
@@ -465,17 +408,4 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
     let inner = prefix.trim_end_matches('.');
     let fix = format!("Save `{wrapped}.{inner}.state_dict()`");
     Some(Found::error(load.line, message, fix).unless_certain(mismatch == Mismatch::Ignored))
-}
-
-/// The `torch.load` whose result, or an entry of it, goes into a model.
-fn read<'p>(program: &'p Program, load: &'p Call) -> Option<&'p Call> {
-    let given = load.arguments.first()?;
-    let direct = program.calls.iter().find(|call| {
-        call.name == "torch.load" && given.at.start <= call.at.start && call.at.end <= given.at.end
-    });
-    direct.or_else(|| {
-        let name = names(&given.text).next()?;
-        let set = program.value(name, &load.function, load.at.start)?;
-        program.call_at(&set.at).filter(|call| call.name == "torch.load")
-    })
 }

@@ -138,12 +138,27 @@ impl Program {
         if let Some((option, default)) = self.option(from.text) {
             return given(&option).or_else(|| default.map(str::to_owned));
         }
+        // `sys.argv[1]`, by its place.
+        if from.text.starts_with("sys.argv[") {
+            return given(from.text);
+        }
         if let Some(call) = self.call_at(&from.at) {
             let inner = match call.name.as_str() {
-                "json.load" | "json.loads" | "yaml.safe_load" | "open" | "str" | "Path" | "pathlib.Path"
-                | "os.path.abspath" | "os.path.realpath" | "os.path.expanduser" | "dict" => {
-                    call.arguments.first()?
-                }
+                "json.load"
+                | "json.loads"
+                | "yaml.safe_load"
+                | "yaml.load"
+                | "yaml.full_load"
+                | "omegaconf.OmegaConf.load"
+                | "omegaconf.OmegaConf.to_container"
+                | "open"
+                | "str"
+                | "Path"
+                | "pathlib.Path"
+                | "os.path.abspath"
+                | "os.path.realpath"
+                | "os.path.expanduser"
+                | "dict" => call.arguments.first()?,
                 "os.path.join" => call.arguments.last()?,
                 _ => return None,
             };
@@ -223,5 +238,9 @@ mod tests {
         assert_eq!(path(in_block, None).as_deref(), Some("d.json"));
         assert_eq!(path("import os\nuse(os.path.join(HERE, 'e.json'))\n", None).as_deref(), Some("e.json"));
         assert_eq!(path("use(x())\n", None), None);
+        let program = read("import sys, yaml\nuse(yaml.load(open(sys.argv[1]), Loader=yaml.Loader))\n");
+        let call = program.calls.iter().find(|call| call.name == "use").unwrap();
+        let given = |name: &str| (name == "sys.argv[1]").then(|| "f.yaml".to_owned());
+        assert_eq!(program.path(&call.arguments[0].at, &call.function, &given).as_deref(), Some("f.yaml"));
     }
 }

@@ -38,7 +38,10 @@ fn is_first(part: &str) -> bool {
         _ => bare.as_str(),
     };
     let last = |text: &str| text.rsplit('.').next().unwrap_or_default().to_owned();
-    if matches!(last(bare).as_str(), "is_main_process" | "is_main_process()" | "is_rank_zero()") {
+    if matches!(
+        last(bare).as_str(),
+        "is_main_process" | "is_main_process()" | "is_rank_zero()" | "is_global_zero"
+    ) {
         return !bare.contains(['=', '<', '>']);
     }
     let Some(side) = bare.strip_suffix("==0").or_else(|| bare.strip_prefix("0==")) else { return false };
@@ -69,6 +72,7 @@ mod tests {
             "is_main_process()",
             "accelerator.is_main_process",
             "0 == self.local_rank",
+            "trainer.is_global_zero",
         ] {
             assert!(is_one_rank(text), "{text}");
         }
