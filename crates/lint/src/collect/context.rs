@@ -127,6 +127,10 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let hostfile = around.text(&other).map(|text| Over::new(other.display().to_string(), text));
             let names_it = |text: &str| base.as_ref().is_some_and(|base| text.contains(base.as_str()));
             let named = around_folder(path, around, names_it);
+            // How a start uses the hostfile matters, also where the program names the configuration.
+            let starts = |text: &str| hostfile.is_some() && text.contains("deepspeed ") && !names_it(text);
+            let starts = others(path, SCRIPTS, around, starts);
+            let named = named.into_iter().chain(starts);
             hostfile.into_iter().chain(named).collect()
         }
         // Only these say what others of the folder depend on.
