@@ -347,6 +347,20 @@ fn an_option_behind_a_script_is_reported_once() {
     }
 }
 
+/// Each command of CMake read the project again.
+#[test]
+fn a_long_project_is_not_read_for_each_command() {
+    let image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04 AS build\nWORKDIR /s\nCOPY . .\n";
+    let text =
+        format!("{image}{}FROM ubuntu:22.04\nCOPY --from=build /s/a /a\n", "RUN cmake -B b\n".repeat(400));
+    let project = "set(A b c d)\n".repeat(50_000) + "project(a LANGUAGES CXX)\n";
+    let context = [("CMakeLists.txt".to_owned(), Some(project))].into();
+    let file =
+        File { context, ..File::new(catalog::testing::catalog(), "Dockerfile", text, Kind::Dockerfile) };
+    let rules = [&dockerfile::nvcc_missing::RULE, &dockerfile::cuda_library_left_behind::RULE];
+    assert_eq!(lint(&rules, CHECKS, &file).len(), 0);
+}
+
 /// Each start read the program that it names.
 #[test]
 fn a_long_program_is_not_read_for_each_start() {

@@ -488,4 +488,23 @@ mod tests {
         assert_eq!(of("/srv").as_deref(), Some("/"));
         assert_eq!(of("/"), None);
     }
+
+    #[test]
+    fn starts_of_deepspeed_tell_how_a_hostfile_is_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| file::write(&dir.path().join(name), text, true).unwrap();
+        write("ds_config.json", "{}\n");
+        write("run.sh", "deepspeed --include=node1 train.py\n");
+        write("other.sh", "echo deepspeeds\n");
+        let name = dir.path().join("ds_config.json").display().to_string();
+        let near = || {
+            let mut file = File::new(catalog::testing::catalog(), &name, "{}\n", Kind::DeepspeedConfig);
+            fill(&mut file, None, &Roots::new([dir.path().to_owned()].iter()));
+            let bases = file.over.iter().filter_map(|one| one.name.rsplit('/').next().map(str::to_owned));
+            bases.collect::<Vec<_>>()
+        };
+        assert_eq!(near(), [""; 0]);
+        write("hostfile", "node1 slots=4\n");
+        assert_eq!(near(), ["hostfile", "run.sh"]);
+    }
 }

@@ -39,8 +39,17 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12-slim AS build\nWORKDIR /app\nRUN python -m venv /opt/venv && /opt/venv/bin/pip \
              install --no-cache-dir numpy\nFROM python:3.12-slim\nCOPY --from=build /app/venv /venv\n",
         ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nRUN python -m venv /opt/venv\nFROM python:3.12-slim\n\
+             COPY --from=build [\"/venv\", \"/venv\"]\n",
+        ),
     ],
     silent: &[
+        // The directory of the context may have it.
+        dockerfile(
+            "FROM python:3.12-slim AS build\nWORKDIR /app\nCOPY [\"deps/\", \"/app/\"]\nRUN python -m venv \
+             /opt/venv\nFROM python:3.12-slim\nCOPY --from=build /app/venv /venv\n",
+        ),
         dockerfile(
             "FROM python:3.12 AS builder\nWORKDIR /workspace\nCOPY kernels/ kernels/\nRUN pip wheel \
              --no-deps -w \
@@ -82,7 +91,7 @@ const SYSTEM: &[&str] =
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
-        for one in stage.instructions.iter().filter(|one| one.keyword == "COPY" && one.json.is_none()) {
+        for one in stage.instructions.iter().filter(|one| one.keyword == "COPY") {
             let Some(made) = file.stage_of(one) else { continue };
             let words = one.words();
             let Some((_, sources)) = words.split_last() else { continue };
