@@ -318,11 +318,11 @@ fn languages<'a>(arguments: &'a [&'a str]) -> &'a [&'a str] {
     let is_keyword = |one: &&str| KEYWORDS.contains(one);
     let start = match arguments.iter().position(|one| *one == "LANGUAGES") {
         Some(at) => at + 1,
-        None if arguments.iter().any(|one| is_keyword(one)) => return &[],
+        None if arguments.iter().any(is_keyword) => return &[],
         None => 1,
     };
     let rest = arguments.get(start..).unwrap_or_default();
-    let end = rest.iter().position(|one| is_keyword(one)).unwrap_or(rest.len());
+    let end = rest.iter().position(is_keyword).unwrap_or(rest.len());
     &rest[..end]
 }
 

@@ -386,7 +386,7 @@ fn behind_builtin(command: &Command) -> (&str, &str) {
 /// The name in a text that is nothing but `$NAME` or `${NAME}`; empty for others.
 fn referenced(text: &str) -> &str {
     match references(text).as_deref() {
-        Some([name]) if text == format!("${name}") || text == format!("${{{name}}}") => *name,
+        Some([name]) if text == format!("${name}") || text == format!("${{{name}}}") => name,
         _ => "",
     }
 }
