@@ -83,7 +83,7 @@ pub use read::hostfile::{Hostfile, Readers};
 pub use read::unreadable::Unreadable;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use read::accelerate::AccelerateConfig;
 use read::compose::Compose;
@@ -204,7 +204,7 @@ impl Content {
         let (files, programs) = file.over.iter().cloned().partition(is_data);
         let read = Script { programs, files, ..Script::read(file.catalog, &file.text) };
         self.settings = Some(Settings::of_script(&read, file));
-        self.launches = Some(Launches { name: file.name.clone(), ..Launches::of_script(&read) });
+        self.launches = Some(Launches::of_script(&read));
         self.started = Started::of_script(&read);
         if let Some(started) = &mut self.started {
             started.compose.files.clone_from(&file.context);
@@ -273,8 +273,20 @@ pub fn lint(rules: &[&'static Rule], checks: Checks, file: &File) -> Vec<Finding
     found.into_iter().map(|(rule, found)| finding(rule, keys.named(found), file)).collect()
 }
 
+/// Rules, each with one that knows more of the same fault: where both name the same in the same line, the
+/// finding of the second counts.
+const KNOWS_MORE: &[(&str, &str)] =
+    &[(script::launch_options_behind_script::RULE.id, training::script_option_mismatch::RULE.id)];
+
+/// Where a finding is and what it is about, by the rule that it is compared with.
+type Place<'f> = (&'static str, String, usize, Option<&'f str>);
+
+fn place<'f>(rule: &'static str, one: &'f Finding) -> Place<'f> {
+    (rule, join("", &one.file), one.found.line, one.found.name.as_deref())
+}
+
 /// Checks files that were collected together. What a rule finds in a list of packages by itself is left out
-/// where it finds the same in it as it is installed.
+/// where it finds the same in it as it is installed, and so is what another rule knows more of.
 pub fn lint_all(rules: &[&'static Rule], checks: Checks, files: &[File]) -> Vec<Finding> {
     let mut found: Vec<Finding> = files.iter().flat_map(|file| lint(rules, checks, file)).collect();
     let installed = found.iter().filter(|one| one.found.file.as_ref().is_some_and(|file| file.by.is_some()));
@@ -285,7 +297,13 @@ pub fn lint_all(rules: &[&'static Rule], checks: Checks, files: &[File]) -> Vec<
         let key = (one.rule.id, join("", &one.file), one.found.line);
         one.found.file.is_none() && known.get(&key).is_some_and(|severity| *severity >= one.found.severity)
     };
-    let kept: Vec<bool> = found.iter().map(|one| !repeats(one)).collect();
+    let better = found.iter().filter(|one| KNOWS_MORE.iter().any(|(_, id)| *id == one.rule.id));
+    let better: BTreeSet<Place> = better.map(|one| place(one.rule.id, one)).collect();
+    let is_known = |one: &Finding| {
+        let mut others = KNOWS_MORE.iter().filter(|(id, _)| *id == one.rule.id);
+        others.any(|(_, id)| better.contains(&place(id, one)))
+    };
+    let kept: Vec<bool> = found.iter().map(|one| !repeats(one) && !is_known(one)).collect();
     let mut kept = kept.into_iter();
     found.retain(|_| kept.next().unwrap_or(true));
     found

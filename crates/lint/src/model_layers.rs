@@ -3,6 +3,8 @@
 use crate::read::python::{Call, Program, string};
 use catalog::Catalog;
 
+use crate::programs::option;
+
 /// Options of programs with the name of a model.
 const OPTIONS: &[&str] = &[
     "model_name_or_path",
@@ -22,18 +24,6 @@ pub(crate) fn model_of(words: &[&str], text: &str) -> Option<String> {
         None => Some(value),
         Some(name) => variable(text, name),
     }
-}
-
-/// The value of the first of these options that a command has.
-pub(crate) fn option(words: &[&str], names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| {
-        words.iter().enumerate().find_map(|(at, word)| {
-            let word = word.strip_prefix("--")?;
-            let (own, value) = word.split_once('=').map_or((word, None), |(own, value)| (own, Some(value)));
-            let value = value.or_else(|| words.get(at + 1).copied())?;
-            (own.replace('-', "_") == *name).then(|| value.trim_matches(['"', '\'']).to_owned())
-        })
-    })
 }
 
 /// The value of a variable that is set once: `MODEL=x`, `MODEL ?= x`, `MODEL="${1:-x}"`.

@@ -58,6 +58,19 @@ pub(crate) fn launches(command: &str) -> bool {
         || words.windows(2).any(|two| two[0].rsplit('/').next() == Some("accelerate") && two[1] == "launch")
 }
 
+/// The value of the first of these options that a command has, `-` and `_` alike. Of an option that comes
+/// twice the last value counts.
+pub(crate) fn option(words: &[&str], names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| {
+        words.iter().enumerate().rev().find_map(|(at, word)| {
+            let word = word.strip_prefix("--")?;
+            let (own, value) = word.split_once('=').map_or((word, None), |(own, value)| (own, Some(value)));
+            let value = value.or_else(|| words.get(at + 1).copied())?;
+            (own.replace('-', "_") == *name).then(|| value.trim_matches(['"', '\'']).to_owned())
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

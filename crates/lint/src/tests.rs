@@ -315,6 +315,63 @@ fn comments_in_lists_of_packages() {
     assert_eq!(ids("requirements.txt", twice), [(2, "packages-do-not-resolve")]);
 }
 
+/// Two rules may know of an option of the launcher behind the script: that of the program only where it sees
+/// the start.
+#[test]
+fn an_option_behind_a_script_is_reported_once() {
+    let program = "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\")\n\
+                   args = p.parse_args()\n";
+    let ids = |script: &str, files: &[Kind]| {
+        let texts = [("run.sh", script, Kind::Shell), ("t.py", program, Kind::Python)];
+        let over: Vec<Over> = texts.iter().map(|(name, text, _)| Over::new(*name, *text)).collect();
+        let texts = texts.iter().filter(|(.., kind)| files.contains(kind));
+        let files: Vec<File> = texts
+            .map(|(name, text, kind)| {
+                let over = over.iter().filter(|one| one.name != *name).cloned().collect();
+                File { over, ..File::new(catalog::testing::catalog(), *name, *text, *kind) }
+            })
+            .collect();
+        lint_all(RULES, CHECKS, &files).iter().map(|one| one.rule.id).collect::<Vec<_>>()
+    };
+    let (both, behind) = ([Kind::Shell, Kind::Python], "launch-options-behind-script");
+    let start = "torchrun t.py --nproc_per_node=8 --lr 1";
+    assert_eq!(ids(&format!("{start}\n"), &both), ["script-option-mismatch"]);
+    assert_eq!(ids(&format!("{start}\n"), &[Kind::Shell]), [behind]);
+    for hidden in [
+        format!("ssh node2 \"{start}\"\n"),
+        format!("bash -c \"{start}\"\n"),
+        "S=t.py\ntorchrun $S --nproc_per_node=8 --lr 1\n".to_owned(),
+        "A=\"--nproc_per_node=8 --lr 1\"\ntorchrun t.py $A\n".to_owned(),
+    ] {
+        assert!(ids(&hidden, &both).contains(&behind), "{hidden}");
+    }
+}
+
+/// Each command of CMake read the project again.
+#[test]
+fn a_long_project_is_not_read_for_each_command() {
+    let image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04 AS build\nWORKDIR /s\nCOPY . .\n";
+    let text =
+        format!("{image}{}FROM ubuntu:22.04\nCOPY --from=build /s/a /a\n", "RUN cmake -B b\n".repeat(400));
+    let project = "set(A b c d)\n".repeat(50_000) + "project(a LANGUAGES CXX)\n";
+    let context = [("CMakeLists.txt".to_owned(), Some(project))].into();
+    let file =
+        File { context, ..File::new(catalog::testing::catalog(), "Dockerfile", text, Kind::Dockerfile) };
+    let rules = [&dockerfile::nvcc_missing::RULE, &dockerfile::cuda_library_left_behind::RULE];
+    assert_eq!(lint(&rules, CHECKS, &file).len(), 0);
+}
+
+/// Each start read the program that it names.
+#[test]
+fn a_long_program_is_not_read_for_each_start() {
+    let program = "x = f(1)\n".repeat(24_000);
+    let text: String = (0..300).map(|at| format!("torchrun t.py --nproc_per_node=8 --lr {at}\n")).collect();
+    let over = vec![Over::new("t.py", program.as_str())];
+    let file = File { over, ..File::new(catalog::testing::catalog(), "run.sh", text, Kind::Shell) };
+    let rule = &script::launch_options_behind_script::RULE;
+    assert_eq!(lint(&[rule], CHECKS, &file).len(), 300);
+}
+
 /// Each command searched its whole line, each assignment copied all before it, each blank line searched the
 /// rest: hours for files of some MiB.
 #[test]

@@ -132,8 +132,9 @@ pub(crate) fn configured(run: &Run) -> bool {
     run.state.indexes || run.variables().any(|name| variables.contains(&name) || uv(name))
 }
 
-/// Whether an installation has a package that requires another torch, or that does in some releases where it
-/// is not known which one is installed.
+/// Whether an installation has a package that requires another torch, or may: one that does in some releases
+/// where it is not known which one is installed, one that the catalog does not know, one of a list that was
+/// not read.
 pub(crate) fn may_replace(catalog: &'static Catalog, install: &Install, torch: &Release) -> bool {
     let Ok(own) = torch.version.parse::<Version>() else { return true };
     let other = |row: &Row| {
@@ -146,9 +147,9 @@ pub(crate) fn may_replace(catalog: &'static Catalog, install: &Install, torch: &
         let by_requirement = || match (one.row(catalog), catalog.package(&one.name)) {
             (Some(row), _) => other(row),
             (None, Some(package)) => package.rows.iter().any(other),
-            (None, None) => false,
+            (None, None) => !FAMILY.contains(&one.name.as_str()),
         };
         partner || by_requirement()
     };
-    !install.option("--no-deps") && install.requirements.iter().any(replaces)
+    !install.option("--no-deps") && (install.more || install.requirements.iter().any(replaces))
 }

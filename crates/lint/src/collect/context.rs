@@ -114,6 +114,10 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let hostfile = around.text(&other).map(|text| Over::new(other.display().to_string(), text));
             let names_it = |text: &str| base.as_ref().is_some_and(|base| text.contains(base.as_str()));
             let named = around_folder(path, around, names_it);
+            // How a start uses the hostfile matters, also where the program names the configuration.
+            let starts = |text: &str| hostfile.is_some() && text.contains("deepspeed ") && !names_it(text);
+            let starts = others(path, SCRIPTS, around, starts);
+            let named = named.into_iter().chain(starts);
             hostfile.into_iter().chain(named).collect()
         }
         // Only these say what others of the folder depend on.
@@ -453,4 +457,28 @@ pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> NotRead {
         named.for_each(|one| one.over.push(reader.clone()));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_of_deepspeed_tell_how_a_hostfile_is_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| file::write(&dir.path().join(name), text, true).unwrap();
+        write("ds_config.json", "{}\n");
+        write("run.sh", "deepspeed --include=node1 train.py\n");
+        write("other.sh", "echo deepspeeds\n");
+        let name = dir.path().join("ds_config.json").display().to_string();
+        let near = || {
+            let mut file = File::new(catalog::testing::catalog(), &name, "{}\n", Kind::DeepspeedConfig);
+            fill(&mut file, None, &Roots::new([dir.path().to_owned()].iter()));
+            let bases = file.over.iter().filter_map(|one| one.name.rsplit('/').next().map(str::to_owned));
+            bases.collect::<Vec<_>>()
+        };
+        assert_eq!(near(), [""; 0]);
+        write("hostfile", "node1 slots=4\n");
+        assert_eq!(near(), ["hostfile", "run.sh"]);
+    }
 }

@@ -1,12 +1,11 @@
 //! A job on several hosts whose container is on a bridge network.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde_yaml::Value;
 
 use super::peer_unreachable::{address, container_ports, names, networks};
-use crate::model_layers::option;
-use crate::programs::launches;
+use crate::programs::{launches, option};
 use crate::read::compose::{Compose, IsStack, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named, stack};
 
@@ -44,6 +43,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "docker run -d --name head img torchrun --nnodes 2 --node_rank 0 --master_addr 172.17.0.2 t.py\n\
+             docker run -d --name w img torchrun --nnodes 2 --node_rank 1 --master_addr 172.17.0.2 t.py\n",
+        ),
         // The address may be that of a container.
         named(
             "node1.sh",
@@ -121,8 +125,9 @@ fn fault(file: &Compose, service: &Service, command: &str) -> Option<Found> {
     let given = given.trim_matches(['"', '\'']);
     let (host, port) = address(given, true).filter(|_| !given.contains('$'))?;
     let local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    // The name of a container is one of this bridge.
+    // The name of a container is one of this bridge, and so is an address of docker0.
     let resolved = file.services.iter().any(|one| names(one).contains(&host));
+    let local = local || host.parse().is_ok_and(|address: Ipv4Addr| address.octets()[..2] == [172, 17]);
     if local || resolved || service.extends_elsewhere || !is_on_bridge(file, service) {
         return None;
     }
@@ -140,7 +145,7 @@ fn fault(file: &Compose, service: &Service, command: &str) -> Option<Found> {
         service.title
     );
     let fix = match (file.run, service.at(&["network_mode"])) {
-        (true, Some(_)) => "Replace `--network bridge` with `--network host`",
+        (true, Some(_)) => "Use `--network host` in place of the bridge network",
         (true, None) => "Add `--network host`",
         (false, _) => "Set `network_mode: host`",
     };

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use serde_yaml::Value;
 
 use super::merged_environment_lost::base;
-use crate::comments::denies;
+use crate::comments::denies_of;
 use crate::read::compose::{Compose, IsStack, Service, below};
 use crate::recognize::base_name;
 use crate::rule::{Example, Found, Judge, Rule, Severity, compose, composes, named, stack};
@@ -43,6 +43,18 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose(
+            "# default runtime is nvidia, so no gpus key is needed\nservices:\n  train:\n    build: .\n    \
+             command: torchrun --nproc_per_node=4 train.py\n",
+        ),
+        compose(
+            "# No device request here. nvidia is the default runtime on all nodes\nservices:\n  train:\n    \
+             build: .\n    command: torchrun --nproc_per_node=4 train.py\n",
+        ),
+        compose(
+            "# no --gpus because the default runtime is nvidia\nservices:\n  train:\n    build: .\n    \
+             command: torchrun --nproc_per_node=4 train.py\n",
+        ),
         compose(
             "services:\n  train: # no gpus key: nvidia is the default runtime\n    build: .\n    command: \
              torchrun --nproc_per_node=4 train.py\n",
@@ -108,7 +120,6 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Compose) -> Vec<Found> {
     let needs = |service: &&Service| service.gpus().is_none() && !service.extends_elsewhere;
-    let unmerged = LazyCell::new(|| file.unmerged());
     let by_default = LazyCell::new(|| nvidia_by_default(file));
     file.services
         .iter()
@@ -119,7 +130,7 @@ fn judge(file: &Compose) -> Vec<Found> {
             if *by_default || file.stack != IsStack::No && service.names_devices() {
                 return None;
             }
-            let lost = unmerged.as_ref().is_some_and(|root| is_lost(root, service));
+            let lost = file.unmerged().is_some_and(|root| is_lost(root, service));
             let message = match lost {
                 true => format!(
                     "{} requests no GPU, but {why}: its own `deploy` replaces that of the merged anchor \
@@ -168,11 +179,15 @@ fn nvidia_by_default(file: &Compose) -> bool {
             }
         }
     });
-    let mut comments = file.comments.iter().map(|text| text.to_ascii_lowercase().replace('-', " "));
+    let ends = [" - ", " because ", " so ", " since "];
+    let mut comments = file.comments.iter().map(|text| {
+        ends.iter().fold(text.to_ascii_lowercase(), |text, end| text.replace(end, ";")).replace('-', " ")
+    });
     // `no gpus key: nvidia is the default runtime`
     let says_it = |text: &str| {
-        let mut clauses = text.split([':', ';', '(', ')']);
-        text.contains("nvidia") && clauses.any(|part| part.contains("default runtime") && !denies(part))
+        let mut clauses = text.split([':', ';', ',', '.', '(', ')']);
+        let denied = |part: &str| denies_of(part, &["nvidia", "default"]);
+        text.contains("nvidia") && clauses.any(|part| part.contains("default runtime") && !denied(part))
     };
     configured || comments.any(|text| says_it(&text))
 }

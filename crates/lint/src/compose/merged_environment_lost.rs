@@ -42,7 +42,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Compose) -> Vec<Found> {
     let Some(root) = file.unmerged() else { return Vec::new() };
-    file.services.iter().filter_map(|service| of_service(file, &root, service)).collect()
+    file.services.iter().filter_map(|service| of_service(file, root, service)).collect()
 }
 
 fn of_service(file: &Compose, root: &Value, service: &Service) -> Option<Found> {

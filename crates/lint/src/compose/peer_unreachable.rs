@@ -64,6 +64,14 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  gpu-01:\n    image: b\n    network_mode: host\n    command: accelerate launch \
+             --num_machines 2 --machine_rank 1 --main_process_ip gpu01 t.py\n",
+        ),
+        compose(
+            "services:\n  trainer1:\n    image: b\n    command: torchrun --nnodes 2 --node_rank 1 \
+             --master_addr trainer2 t.py\n",
+        ),
         // For clients on the host: the proxy waits for the service.
         compose(
             "services:\n  server:\n    image: b\n    environment: {PROXY_ADDRESS: \"localhost:30022\"}\n  \
@@ -181,8 +189,15 @@ fn unreachable(file: &Compose, service: &Service, address: &Address) -> Option<F
 /// A name that is almost that of a service.
 fn misspelled(file: &Compose, service: &Service, address: &Address) -> Option<Found> {
     let host = address.host.as_str();
+    // The names of the host's network are those of machines.
+    if service.text("network_mode").as_deref() == Some("host") {
+        return None;
+    }
     let known = file.services.iter().flat_map(names).collect::<Vec<_>>();
-    let near = known.iter().find(|name| diagnostic::suggest::is_typo(host, name))?;
+    // `trainer2` is another machine than `trainer1`.
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let known = known.iter().filter(|name| digits(host) == digits(name.as_str()));
+    let near = known.into_iter().find(|name| diagnostic::suggest::is_typo(host, name))?;
     let elsewhere = host.contains('.') || extra_hosts(service).iter().any(|name| name == host);
     let message = format!(
         "service {}: {} is {host}, but the service is named {near}; the name does not resolve",
@@ -284,15 +299,7 @@ pub(super) fn networks(service: &Service) -> Option<Vec<String>> {
 }
 
 /// Options whose value is an address.
-const OPTIONS: &[&str] = &[
-    "--master_addr",
-    "--master-addr",
-    "--rdzv_endpoint",
-    "--rdzv-endpoint",
-    "--rdzv_backend_endpoint",
-    "--main_process_ip",
-    "--main-process-ip",
-];
+const OPTIONS: &[&str] = &["master_addr", "rdzv_endpoint", "rdzv_backend_endpoint", "main_process_ip"];
 
 /// Beginnings of addresses of servers.
 const URLS: &[&str] = &["http://", "https://", "grpc://", "tcp://", "redis://"];
@@ -317,8 +324,10 @@ pub(super) fn addresses(service: &Service) -> Vec<Address> {
             None => (*word, words.get(at + 1).copied()),
         };
         let is_url = |value: &str| URLS.iter().any(|scheme| value.starts_with(scheme));
+        let name = option.strip_prefix("--").unwrap_or_default().replace('-', "_");
         let known = |value: &str| {
-            OPTIONS.contains(&option) || option.starts_with("--") && is_url(value.trim_matches(['"', '\'']))
+            OPTIONS.contains(&name.as_str())
+                || option.starts_with("--") && is_url(value.trim_matches(['"', '\'']))
         };
         let value = value.filter(|value| known(value) && !value.contains('$'));
         let parts = value.and_then(|value| address(value.trim_matches(['"', '\'']), true));

@@ -21,6 +21,15 @@ pub(crate) const RULE: Rule = Rule {
              \"gradient_accumulation_steps\": 1\n}\n",
             &[("hostfile", "node1 slots=4\nnode2 slots=4\n")],
         ),
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
+            &[
+                ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
+                ("run.sh", "deepspeed --hostfile ./hostfile train.py --deepspeed_config ds_config.json\n"),
+            ],
+        ),
     ],
     silent: &[
         named_with(
@@ -42,6 +51,46 @@ pub(crate) const RULE: Rule = Rule {
             &[
                 ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
                 ("run.sh", "deepspeed --include node1 train.py --deepspeed_config ds_config.json\n"),
+            ],
+        ),
+        // Only the shell knows which slots.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
+            &[
+                ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
+                ("run.sh", "deepspeed $DS_ARGS train.py --deepspeed_config ds_config.json\n"),
+            ],
+        ),
+        // Another hostfile.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
+            &[
+                ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
+                ("run.sh", "deepspeed --hostfile /job/hostfile train.py --deepspeed_config ds_config.json\n"),
+            ],
+        ),
+        // torchrun reads no hostfile.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
+            &[
+                ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
+                ("run.sh", "torchrun --nnodes 1 --nproc-per-node 4 train.py --deepspeed ds_config.json\n"),
+            ],
+        ),
+        // The configuration is in the program.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
+            &[
+                ("hostfile", "node1 slots=4\nnode2 slots=4\n"),
+                ("run.sh", "deepspeed --include=node1 train.py\n"),
             ],
         ),
         // Two copies of a model in four stages.

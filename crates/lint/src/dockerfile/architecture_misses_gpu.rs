@@ -6,6 +6,7 @@ use super::architecture_list_missing::projects;
 use crate::compiles::ahead;
 use crate::file::Over;
 use crate::node_labels::{gpu_of_label, selected};
+use crate::programs::{is_python, is_shell};
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
@@ -62,8 +63,33 @@ pub(crate) const RULE: Rule = Rule {
                  registry.example/ml/a:1}]\n",
             )],
         ),
+        with(
+            "FROM python:3.11-slim\nCOPY . .\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nRUN pip install numpy==1.26.4\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM python:3.11-slim\nCOPY . .\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nRUN pip install numpy -r requirements.txt\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM python:3.11-slim\nCOPY . .\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nRUN pip install lmdeploy\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM python:3.11-slim\nCOPY . .\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nRUN uv sync\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
+        ),
+        with(
+            "FROM python:3.11-slim\nCOPY . .\nRUN pip install torch==2.5.1 --index-url \
+             https://download.pytorch.org/whl/cu124\nRUN ./install.sh\n",
+            &[("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:b200:4\nsrun --container-image=a ./a\n")],
+        ),
         with(
             "FROM python:3.11-slim\nRUN pip install torch==2.5.1 --index-url \
              https://download.pytorch.org/whl/cu124\n",
@@ -270,8 +296,11 @@ fn of_wheel(stage: &Stage) -> Option<Compiled> {
     let (run, install) = installs[at];
     let one = install.requirement("torch").filter(|_| install.certain && !install.elsewhere())?;
     let Known::Release(release) = torch::known(run.state.catalog, one) else { return None };
+    let after = stage.runs.iter().skip_while(|other| !std::ptr::eq(*other, run)).skip(1);
     let later = &installs[at + 1..];
-    if later.iter().any(|(run, install)| torch::may_replace(run.state.catalog, install, release)) {
+    if after.into_iter().any(may_install)
+        || later.iter().any(|(run, install)| torch::may_replace(run.state.catalog, install, release))
+    {
         return None;
     }
     let name = torch::build(run, install, release)?;
@@ -281,6 +310,18 @@ fn of_wheel(stage: &Stage) -> Option<Compiled> {
     // In a list of packages the line is another file's.
     let line = if one.file.is_some() { install.line } else { one.line };
     Some(Compiled { line, written, codes, wheel: Some(release) })
+}
+
+/// Whether a command may install packages that it does not name: `uv sync`, `./install.sh`.
+fn may_install(run: &Run) -> bool {
+    const MANAGERS: &[&str] =
+        &["uv", "conda", "mamba", "micromamba", "pixi", "poetry", "pdm", "pipenv", "pip", "pip3"];
+    let (command, program) = (&run.command, run.command.program());
+    let script = |word: &str| word.ends_with(".sh") || word.ends_with("setup.py") || word.starts_with("./");
+    let runs_script = program.is_empty()
+        || script(command.word(0))
+        || (is_shell(program) || is_python(program)) && command.words.iter().any(|word| script(&word.text));
+    run.install.is_none() && !command.words.is_empty() && (runs_script || MANAGERS.contains(&program))
 }
 
 /// What a wheel has code for, where both kinds are known.

@@ -17,6 +17,9 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile("FROM ubuntu:24.04\nCOPY start.sh /opt/tool\nCOPY lib /opt/tool/lib\n"),
         dockerfile("FROM ubuntu:24.04\nCOPY [\"serve.py\", \"/srv/serve\"]\nWORKDIR /srv/serve\n"),
+        dockerfile(
+            "FROM python:3.12-slim\nCOPY train.py /srv/app/code\nCOPY [\"cfg/\", \"/srv/app/code/cfg/\"]\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -65,10 +68,9 @@ fn of_stage(stage: &Stage) -> Option<Found> {
         }
         let later = stage.instructions[at + 1..].iter().find(|one| makes(&one.text.text))?;
         let text = later.text.text.as_str();
-        let to = text.split_whitespace().next_back().unwrap_or_default();
         let fails = match later.keyword.as_str() {
             "WORKDIR" => text.trim().trim_end_matches('/') == target || text.trim().starts_with(&below),
-            "COPY" | "ADD" => to.starts_with(&below),
+            "COPY" | "ADD" => later.words().last().is_some_and(|to| to.starts_with(&below)),
             "RUN" => text.contains(&below) && !text.contains("mkdir") && !text.contains("rm "),
             _ => false,
         };

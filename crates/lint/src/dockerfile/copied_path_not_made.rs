@@ -6,6 +6,7 @@ use crate::base::Base;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -38,8 +39,17 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12-slim AS build\nWORKDIR /app\nRUN python -m venv /opt/venv && /opt/venv/bin/pip \
              install --no-cache-dir numpy\nFROM python:3.12-slim\nCOPY --from=build /app/venv /venv\n",
         ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nRUN python -m venv /opt/venv\nFROM python:3.12-slim\n\
+             COPY --from=build [\"/venv\", \"/venv\"]\n",
+        ),
     ],
     silent: &[
+        // The directory of the context may have it.
+        dockerfile(
+            "FROM python:3.12-slim AS build\nWORKDIR /app\nCOPY [\"deps/\", \"/app/\"]\nRUN python -m venv \
+             /opt/venv\nFROM python:3.12-slim\nCOPY --from=build /app/venv /venv\n",
+        ),
         dockerfile(
             "FROM python:3.12 AS builder\nWORKDIR /workspace\nCOPY kernels/ kernels/\nRUN pip wheel \
              --no-deps -w \
@@ -81,7 +91,7 @@ const SYSTEM: &[&str] =
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
-        for one in stage.instructions.iter().filter(|one| one.keyword == "COPY" && one.json.is_none()) {
+        for one in stage.instructions.iter().filter(|one| one.keyword == "COPY") {
             let Some(made) = file.stage_of(one) else { continue };
             let words = one.words();
             let Some((_, sources)) = words.split_last() else { continue };
@@ -117,7 +127,7 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
         (own == base || environment(made)) && made.as_str() != path
     })?;
     let mentions = is_mentioned(&chain, path);
-    let within = outputs.iter().any(|made| path == made || is_below(path, made) || is_below(made, path));
+    let within = outputs.iter().any(|made| is_below(path, made) || is_below(made, path));
     if mentions || within {
         return None;
     }
@@ -139,7 +149,7 @@ fn is_bare(chain: &[&Stage]) -> bool {
 /// to another one.
 fn wheels(file: &Dockerfile, made: &Stage, one: &Instruction, directory: &str) -> Option<Found> {
     let plain = directory.starts_with('/') && !directory.contains(['$', '*', '?', '[', '"', '\'']);
-    let system = SYSTEM.iter().any(|start| directory == *start || is_below(directory, start));
+    let system = SYSTEM.iter().any(|start| is_below(directory, start));
     if !plain || system || directory.len() < 2 {
         return None;
     }
@@ -150,7 +160,7 @@ fn wheels(file: &Dockerfile, made: &Stage, one: &Instruction, directory: &str) -
     let all: Vec<Option<String>> = runs().filter_map(wheel_output).collect();
     let outputs: BTreeSet<String> = all.into_iter().collect::<Option<_>>()?;
     let near = outputs.first()?;
-    let within = outputs.iter().any(|made| made == directory || is_below(directory, made));
+    let within = outputs.iter().any(|made| is_below(directory, made));
     if unknown || within || is_mentioned(&chain, directory) {
         return None;
     }
@@ -196,7 +206,7 @@ fn writes_unknown(run: &Run, directory: &str) -> bool {
     ];
     const MOVES: &[&str] = &["cp", "mv", "ln", "tar", "unzip", "wget", "curl"];
     let (program, words) = (run.command.program(), &run.command.words);
-    let near = |path: String| path == directory || is_below(&path, directory) || is_below(directory, &path);
+    let near = |path: String| is_below(&path, directory) || is_below(directory, &path);
     match program {
         "" => !words.is_empty(),
         "python" | "python3" => {
@@ -274,11 +284,6 @@ fn is_mentioned(chain: &[&Stage], path: &str) -> bool {
     })
 }
 
-/// Whether a path is one below a directory.
-fn is_below(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
-}
-
 /// Whether an instruction names a path, or puts what nobody sees here into a directory above it.
 fn mentions(one: &Instruction, path: &str, workdir: Option<&str>) -> bool {
     let names = |text: &str| {
@@ -287,7 +292,7 @@ fn mentions(one: &Instruction, path: &str, workdir: Option<&str>) -> bool {
             !before.is_some_and(|letter| letter.is_alphanumeric() || "/.-_}".contains(letter))
         })
     };
-    let target = one.text.text.split_whitespace().next_back().unwrap_or_default();
+    let target = one.words().last().copied().unwrap_or_default();
     // A working directory above the path has nothing in it before something is copied there.
     let places = matches!(one.keyword.as_str(), "COPY" | "ADD");
     let whole = match (target.starts_with('/'), workdir) {
@@ -295,7 +300,7 @@ fn mentions(one: &Instruction, path: &str, workdir: Option<&str>) -> bool {
         (false, Some(workdir)) => Some(join(workdir, target)),
         (false, None) => None,
     };
-    let above = |whole: &String| whole == path || whole == "/" || is_below(path, whole);
+    let above = |whole: &String| is_below(path, whole);
     let hidden = target.contains('$') || whole.is_none_or(|whole| above(&whole));
     names(&one.text.text) || one.heredocs.iter().any(|body| names(&body.text.text)) || places && hidden
 }

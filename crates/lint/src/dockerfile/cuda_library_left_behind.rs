@@ -101,11 +101,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let copies = stages.iter().flat_map(|stage| &stage.instructions).filter(|one| one.keyword == "COPY");
     // What a stage links is the same for each copy from it.
     let mut known: BTreeMap<usize, Vec<Link>> = BTreeMap::new();
+    let mut projects = Projects::new();
     let mut faults = copies.filter_map(|copy| {
         let made = file.stage_of(copy)?;
         let links = known.entry(made.line).or_insert_with(|| {
             let runs = file.lineage(made).into_iter().flat_map(|stage| &stage.runs);
-            runs.flat_map(|run| links(file, run, &has)).collect()
+            runs.flat_map(|run| links(file, run, &has, &mut projects)).collect()
         });
         fault(&has, copy, links)
     });
@@ -217,8 +218,16 @@ impl Link<'_> {
 /// How the programs of llama.cpp are called.
 const LLAMA: &str = "llama-";
 
+/// What each CMakeLists.txt links, by its path: many commands may build the same project.
+type Projects<'f> = BTreeMap<String, Vec<(&'f str, &'f str)>>;
+
 /// What a command links with libraries that the image lacks.
-fn links<'f>(file: &'f Dockerfile, run: &'f Run, has: &Present) -> Vec<Link<'f>> {
+fn links<'f>(
+    file: &'f Dockerfile,
+    run: &'f Run,
+    has: &Present,
+    projects: &mut Projects<'f>,
+) -> Vec<Link<'f>> {
     let command = &run.command;
     let words = || command.words.iter().filter(|word| word.known).map(|word| word.text.as_str());
     match command.program() {
@@ -244,14 +253,14 @@ fn links<'f>(file: &'f Dockerfile, run: &'f Run, has: &Present) -> Vec<Link<'f>>
             if words().any(on) && !fixed && has.lacks("cublas") {
                 found.push(Link { program: LLAMA, library: "cublas", how: "GGML_CUDA".to_owned() });
             }
-            let linked = build_text(file, run).map_or_else(Vec::new, |(_, text)| linked_by_cmake(text));
-            found.extend(linked.into_iter().filter(|(_, library)| has.lacks(library)).map(
-                |(program, library)| Link {
-                    program,
-                    library,
-                    how: format!("CUDA::{library} in CMakeLists.txt"),
-                },
-            ));
+            let linked = build_text(file, run)
+                .map(|(path, text)| projects.entry(path).or_insert_with(|| linked_by_cmake(text)));
+            let linked = linked.into_iter().flat_map(|all| all.iter().copied());
+            found.extend(linked.filter(|(_, library)| has.lacks(library)).map(|(program, library)| Link {
+                program,
+                library,
+                how: format!("CUDA::{library} in CMakeLists.txt"),
+            }));
             found
         }
         _ => Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::hf_transfer::is_on;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 use super::download_while_offline::{OFFLINE, downloads};
@@ -55,7 +56,7 @@ fn of_stage(stage: &Stage) -> Vec<Found> {
         let instruction = stage.instructions.get(run.instruction)?;
         let to = destination(run)?;
         let target =
-            instruction.flags.iter().filter_map(|flag| cache(flag)).find(|target| below(&to, target))?;
+            instruction.flags.iter().filter_map(|flag| cache(flag)).find(|target| is_below(&to, target))?;
         let copies = ["cp", "mv", "rsync", "tar", "install", "ln"];
         if stage.commands_of(run.instruction).iter().any(|one| copies.contains(&one.command.program())) {
             return None;
@@ -116,9 +117,4 @@ fn cache(flag: &str) -> Option<&str> {
         matches!(key.rsplit('=').next()?, "target" | "dst" | "destination")
             .then_some(value.trim_end_matches('/'))
     })
-}
-
-fn below(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder);
-    !folder.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -95,10 +95,7 @@ fn tilde(one: &Instruction) -> Option<Found> {
     let fix = "Write the whole path: /root, or /home/NAME";
     let (path, line) = match one.keyword.as_str() {
         "WORKDIR" => (unquoted(text), one.line),
-        "COPY" | "ADD" => match &one.json {
-            Some(words) => (words.last()?.clone(), one.line),
-            None => (unquoted(text.split_whitespace().next_back()?), one.line),
-        },
+        "COPY" | "ADD" => (unquoted(one.words().last()?), one.line),
         "ENV" => {
             let (name, value) = settings(text).into_iter().find_map(|(name, value)| {
                 let value = unquoted(&value?);

@@ -1,6 +1,8 @@
 //! CUDA code is to be compiled where there is no nvcc.
 
 use super::architecture_list_missing::{local_projects, setup_of};
+use std::collections::BTreeMap;
+
 use crate::build_files::build_text;
 use crate::compiles;
 use crate::read::cmake;
@@ -112,7 +114,8 @@ pub(crate) const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nCOPY . /s\nRUN cmake -S /s -B /b\n",
             &[(
                 "CMakeLists.txt",
-                "project(s LANGUAGES CXX)\noption(GPU \"with CUDA\" OFF)\nif(GPU)\n  \
+                "project(s VERSION 1.0 DESCRIPTION \"CUDA\" LANGUAGES CXX)\n#[=[\nproject(s LANGUAGES \
+                 CUDA)\n]=]\noption(GPU \"with CUDA\" OFF)\nif(GPU)\n  \
                  enable_language(CUDA)\nendif()\n",
             )],
         ),
@@ -161,10 +164,12 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
+    // Whether a CMakeLists.txt has the language CUDA, by its path: many commands may build the same project.
+    let mut languages = BTreeMap::new();
     for stage in &file.stages {
         let (mut warned, processor_only) = (false, processor_only(stage));
         for run in stage.runs.iter().filter(|run| run.state.lacks_nvcc()) {
-            match finding(file, run, processor_only) {
+            match finding(file, run, processor_only, &mut languages) {
                 Some(one) if one.severity == Severity::Error || !std::mem::replace(&mut warned, true) => {
                     found.push(one)
                 }
@@ -175,14 +180,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> {
+fn finding(
+    file: &Dockerfile,
+    run: &Run,
+    processor_only: bool,
+    languages: &mut BTreeMap<String, bool>,
+) -> Option<Found> {
     let image = run.state.image?.reference();
     let fix = "Use a devel image, here or in a build stage";
     if run.command.program() == "nvcc" && run.command.certain {
         let message = format!("{image} has no nvcc");
         return Some(Found::error(run.command.line, message, fix).about(image));
     }
-    if let Some(what) = built_with_nvcc(run).or_else(|| made_with_nvcc(file, run)) {
+    if let Some(what) = built_with_nvcc(run).or_else(|| made_with_nvcc(file, run, languages)) {
         let message =
             format!("`{}` compiles CUDA code ({what}), but {image} has no nvcc", run.command.program());
         let found = Found::error(run.command.line, message, fix).about(image);
@@ -227,11 +237,12 @@ fn built_with_nvcc(run: &Run) -> Option<String> {
 }
 
 /// What in the build files of the context calls nvcc, where make or CMake certainly comes to it.
-fn made_with_nvcc(file: &Dockerfile, run: &Run) -> Option<String> {
+fn made_with_nvcc(file: &Dockerfile, run: &Run, languages: &mut BTreeMap<String, bool>) -> Option<String> {
     let (path, text) = build_text(file, run)?;
     let program = run.command.program();
     if program == "cmake" {
-        return has_language_cuda(text).then(|| format!("{path} enables the language CUDA"));
+        let enabled = *languages.entry(path.clone()).or_insert_with(|| has_language_cuda(text));
+        return enabled.then(|| format!("{path} enables the language CUDA"));
     }
     if !matches!(program, "make" | "gmake") {
         let line = called_in_script(file, text)?;
@@ -292,12 +303,27 @@ fn has_language_cuda(text: &str) -> bool {
     let mut reached = all.iter().take_while(|one| one.name != "return").filter(|one| one.depth == 0);
     reached.any(|one| {
         let languages = match one.name.as_str() {
-            "project" => one.arguments.get(1..).unwrap_or_default(),
+            "project" => languages(&one.arguments),
             "enable_language" => &one.arguments[..],
             _ => return false,
         };
         languages.contains(&"CUDA")
     })
+}
+
+/// The languages of `project(a LANGUAGES CXX CUDA)` and `project(a CXX CUDA)`.
+fn languages<'a>(arguments: &'a [&'a str]) -> &'a [&'a str] {
+    const KEYWORDS: &[&str] =
+        &["VERSION", "COMPAT_VERSION", "SPDX_LICENSE", "DESCRIPTION", "HOMEPAGE_URL", "LANGUAGES"];
+    let is_keyword = |one: &&str| KEYWORDS.contains(one);
+    let start = match arguments.iter().position(|one| *one == "LANGUAGES") {
+        Some(at) => at + 1,
+        None if arguments.iter().any(is_keyword) => return &[],
+        None => 1,
+    };
+    let rest = arguments.get(start..).unwrap_or_default();
+    let end = rest.iter().position(is_keyword).unwrap_or(rest.len());
+    &rest[..end]
 }
 
 /// Whether a project that a command builds has an extension in CUDA, and whether always.

@@ -5,7 +5,7 @@ use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::read::dockerignore::Ignored;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
-use crate::tokens::{begins_as_token, is_literal, login, looks_random, secret_name, shaped};
+use crate::tokens::{asks_for_value, begins_as_token, is_literal, login, looks_random, secret_name, shaped};
 
 pub(crate) const RULE: Rule = Rule {
     id: "private-key-in-image",
@@ -45,8 +45,28 @@ pub(crate) const RULE: Rule = Rule {
             "FROM python:3.12-slim\nCOPY .env /app/\nCMD [\"python\", \"app.py\"]\n",
             &[(".env", "NGC_API_KEY=\"nvapi-Zq3vTn8Kd1LpXw5RyB0mJc7Gh2\"\n")],
         ),
+        with(
+            "FROM python:3.12-slim\nCOPY .env /app/\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "API_KEY=nvapi-Zq3vTn8Kd1LpXw5RyB0mJc7Gh2\n")],
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY .env /app/\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "OPENAI_KEY=sk-Zq3vTn8Kd1LpXw5RyB0mJc7Gh2SfWt4Nx9aa\n")],
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY pip.conf /etc/pip.conf\n",
+            &[("pip.conf", "[global]\nindex-url = https://ci:s3cret9@pypi.example.org/simple\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM python:3.12-slim\nCOPY .env /app/\nCMD [\"python\", \"app.py\"]\n",
+            &[(".env", "HF_TOKEN=hf_YourHuggingFaceAccessTokenGoesRightHere\n")],
+        ),
+        with(
+            "FROM python:3.12-slim\nCOPY pip.conf /etc/pip.conf\n",
+            &[("pip.conf", "[global]\nindex-url = https://u:YOUR_PASSWORD_HERE@pypi.example.org/simple\n")],
+        ),
         with(
             "FROM python:3.12-slim\nWORKDIR /app\nCOPY app.py .env ./\nCMD [\"python\", \"app.py\"]\n",
             &[(
@@ -175,7 +195,9 @@ fn has_token(line: &str) -> bool {
         let (name, value) = line.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']);
         let random = looks_random(value) && !value.contains("1234");
-        (secret_name(name.trim()) && begins_as_token(value) && random).then_some(())
+        let name = name.trim().to_ascii_uppercase();
+        let named = ["KEY", "TOKEN"].iter().any(|end| name.ends_with(end)) || secret_name(&name);
+        (named && begins_as_token(value) && random && !asks_for_value(value)).then_some(())
     };
     !line.starts_with('#') && (shaped(line).is_some() || named().is_some())
 }

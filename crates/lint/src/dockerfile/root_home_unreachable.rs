@@ -4,6 +4,7 @@ use crate::base::Base;
 use crate::read::dockerfile::setup::{User, setups};
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, From};
+use crate::recognize::is_below;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -153,5 +154,5 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn below_root(path: &str) -> bool {
-    path == "/root" || path.starts_with("/root/")
+    is_below(path, "/root")
 }

@@ -48,8 +48,26 @@ pub(crate) const RULE: Rule = Rule {
              /usr/local/bin/start.sh\nCMD \
              [\"/usr/local/bin/start.sh\"]\n",
         ),
+        with(
+            "FROM python:3.11-slim\nWORKDIR /app\nRUN pip install ours\nCOPY --chmod=644 . .\n\
+             ENTRYPOINT [\"/app/start.sh\"]\n",
+            &[("start.sh", "#!/bin/sh\nexec python -m serve\n")],
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM python:3.11-slim\nWORKDIR /app\nCOPY requirements.txt .\nRUN python -m venv /app/venv && \
+             /app/venv/bin/pip install -r requirements.txt\nCOPY --chmod=644 . .\nENTRYPOINT \
+             [\"/app/venv/bin/uvicorn\", \"serve:app\"]\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN git clone --depth 1 https://example.org/a/launcher /srv/launcher\n\
+             COPY --chmod=644 . /srv/launcher\nENTRYPOINT [\"/srv/launcher/start.sh\"]\n",
+        ),
+        dockerfile(
+            "FROM registry.example.org/base:3\nWORKDIR /app\nCOPY --chmod=644 . .\n\
+             ENTRYPOINT [\"/app/entrypoint.sh\"]\n",
+        ),
         dockerfile(
             "FROM python:3.11-slim\nCOPY --chmod=644 start.sh /start.sh\nRUN chmod u+x /start.sh\nENTRYPOINT \
              [\"/start.sh\"]\n",
@@ -73,6 +91,11 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM python:3.11-slim\nCOPY --chmod=755 docker/start.sh /app/start.sh\nCOPY --chmod=644 . \
              /app/\nENTRYPOINT [\"/app/start.sh\"]\n",
+        ),
+        with(
+            "FROM python:3.11-slim\nCOPY --chmod=755 docker/start.sh /app/start.sh\nCOPY --chmod=644 . \
+             /app/\nENTRYPOINT [\"/app/start.sh\"]\n",
+            &[("docker/start.sh", "#!/bin/sh\nexec python -m serve\n")],
         ),
         dockerfile(
             "FROM python:3.11-slim\nCOPY --chmod=644 a.sh /app/a.sh\nRUN find /app -name '*.sh' -exec chmod \
@@ -136,34 +159,53 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     if one.keyword == "CMD" && plain().is_none() {
         return None;
     }
-    let program = join(&file.stages.last()?.end.files.workdir, program);
+    let files = &file.stages.last()?.end.files;
+    let candidates = files.candidates(program);
+    let program = join(&files.workdir, program);
+    // The build context is known to have the program, and a copy of all of it puts it there.
+    let is_there = |path: &&String| file.context.get(*path).is_some_and(Option::is_some);
+    let in_context = candidates.iter().filter(is_there).any(|path| program.ends_with(&format!("/{path}")));
+    // Something else may have put the program there: an unknown base, any command.
+    let before = plain().is_none();
+    let WithoutRight { line, how, instead } = without_right(file, &program, before, in_context)?;
+    let message = format!(
+        "{program} has no execute permission ({how}), and no later instruction adds it; the container does \
+         not start (`permission denied`)"
+    );
+    let fix = match instead {
+        Some(instead) => format!("Use {instead}, or add `RUN chmod 755 {program}` after it"),
+        None => format!("Add `RUN chmod 755 {program}` after it"),
+    };
+    Some(Found::error(line, message, fix))
+}
+
+/// What leaves a program without the right to execute it at the end.
+fn without_right(file: &Dockerfile, program: &str, before: bool, in_context: bool) -> Option<WithoutRight> {
+    let mut before = before;
     let mut workdir = String::new();
-    let mut mode: Option<(usize, String)> = None;
-    // Whether something may have put the program there.
-    let mut before = false;
+    let mut mode: Option<WithoutRight> = None;
     for stage in file.shipped().into_iter().rev() {
         for (index, instruction) in stage.instructions.iter().enumerate() {
             match instruction.keyword.as_str() {
                 "WORKDIR" => workdir = join(&workdir, instruction.text.text.trim()),
                 "COPY" | "ADD" => {
-                    let put = put(instruction, &workdir, &program, before);
+                    let put = put(instruction, &workdir, program, before && !in_context);
                     let given = instruction.flag("chmod").unwrap_or_default();
                     let without = put == Put::Surely && executes(given) == Some(false);
                     if put > Put::No {
-                        mode = without.then(|| (instruction.line, format!("--chmod={given}")));
+                        mode = without.then(|| WithoutRight::copied(instruction, program, given));
                         before = true;
                     }
                 }
                 "RUN" => {
+                    before = true;
                     for run in stage.commands_of(index) {
-                        let change = changed_mode(run, &program);
-                        before |= !matches!(change, Change::None);
-                        match change {
+                        match changed_mode(run, program) {
                             Change::None => {}
                             Change::Unknown => mode = None,
                             Change::To(given) => {
                                 let without = executes(&given) == Some(false);
-                                mode = without.then(|| (run.command.line, format!("mode {given}")));
+                                mode = without.then(|| WithoutRight::changed(run.command.line, &given));
                             }
                         }
                     }
@@ -172,13 +214,32 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
             }
         }
     }
-    let (line, how) = mode?;
-    let message = format!(
-        "{program} has no execute permission ({how}), and no later instruction adds it; the container does \
-         not start (`permission denied`)"
-    );
-    let fix = format!("Use `COPY --chmod=755`, or add `RUN chmod 755 {program}` after it");
-    Some(Found::error(line, message, fix))
+    mode
+}
+
+/// What leaves a program without the right to execute it.
+struct WithoutRight {
+    line: usize,
+    how: String,
+    /// What gives the right in the same place, where that is for this file.
+    instead: Option<String>,
+}
+
+impl WithoutRight {
+    /// The mode of COPY or ADD. Of a whole directory it would make every file executable.
+    fn copied(copy: &Instruction, program: &str, mode: &str) -> WithoutRight {
+        let words = copy.words();
+        let base = program.rsplit('/').next();
+        let own = matches!(&words[..], [source, _] if source.rsplit('/').next() == base);
+        let instead = own.then(|| format!("`{} --chmod=755`", copy.keyword));
+        WithoutRight { line: copy.line, how: format!("--chmod={mode}"), instead }
+    }
+
+    /// The mode that a command gives.
+    fn changed(line: usize, mode: &str) -> WithoutRight {
+        let instead = Some(format!("mode 755 in line {line}"));
+        WithoutRight { line, how: format!("mode {mode}"), instead }
+    }
 }
 
 fn script(file: &Dockerfile, one: &Instruction, program: &str, alpine: bool) -> Option<Found> {
@@ -243,4 +304,26 @@ fn brings_bash(file: &Dockerfile) -> bool {
         "COPY" | "ADD" => one.text.text.contains("bash") || one.flag("from").is_some(),
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use catalog::testing::catalog;
+    use std::collections::BTreeMap;
+
+    fn fix(text: &str) -> String {
+        judge(&Dockerfile::read(catalog(), text, &BTreeMap::new()))[0].fixes[0].title.clone()
+    }
+
+    #[test]
+    fn the_fix_is_where_the_right_is_lost() {
+        let start = "ENTRYPOINT [\"/app/start.sh\"]\n";
+        let run = "FROM python:3.11-slim\nCOPY start.sh /app/\nRUN chmod 644 /app/*.sh\n";
+        assert!(fix(&format!("{run}{start}")).starts_with("Use mode 755 in line 3"));
+        let one = "FROM python:3.11-slim\nCOPY --chmod=644 start.sh /app/\n";
+        assert!(fix(&format!("{one}{start}")).starts_with("Use `COPY --chmod=755`"));
+        let all = "FROM python:3.11-slim\nCOPY --chmod=644 . /app/\n";
+        assert!(fix(&format!("{all}{start}")).starts_with("Add `RUN chmod 755 /app/start.sh`"));
+    }
 }

@@ -8,7 +8,7 @@ use crate::read::compose::text;
 use crate::read::manifest::{Document, Manifest};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::schema::is_placeholder;
-use crate::tokens::begins_as_token;
+use crate::tokens::{asks_for_value, begins_as_token};
 
 pub(crate) const RULE: Rule = Rule {
     id: "secret-data-invalid",
@@ -76,13 +76,6 @@ fn of_secret(document: &Document) -> Vec<Found> {
     found
 }
 
-/// Whether a person is to replace a value: `enterYourSecret==`.
-fn asks_for_value(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let asks = ["your", "replace", "enter", "change", "insert", "example", "placeholder", "todo", "base64"];
-    asks.iter().any(|word| lower.contains(word)) || lower.contains('_') && !begins_as_token(value)
-}
-
 /// Whether another program puts the value in: SOPS, vals, Vault.
 fn is_filled_in(value: &str) -> bool {
     ["ENC[", "vault:", "ref+", "AGE-"].iter().any(|start| value.starts_with(start))
@@ -92,7 +85,8 @@ fn is_filled_in(value: &str) -> bool {
 /// What is wrong with an encoded value: message, fix, and whether the API server refuses it.
 fn of_data(key: &str, value: &str) -> Option<(String, String, bool)> {
     let Some(bytes) = decoded(value) else {
-        if asks_for_value(value) {
+        // `MY_SECRET`
+        if asks_for_value(value) || value.contains('_') && !begins_as_token(value) {
             return None;
         }
         let message = format!(

@@ -46,6 +46,11 @@ fn arguments(text: &str) -> (Vec<&str>, &str) {
     let mut found = Vec::new();
     let (mut rest, mut open) = (text, 1_usize);
     while let Some(first) = rest.chars().next() {
+        if let Some((inner, after)) = bracket(rest) {
+            found.push(inner);
+            rest = after;
+            continue;
+        }
         match first {
             '(' => open += 1,
             ')' => open -= 1,
@@ -86,12 +91,21 @@ fn unescaped_quote(text: &str) -> Option<usize> {
     })
 }
 
-/// What follows a comment: `# …` to the end of the line, `#[[ … ]]`.
+/// What follows a comment: `# …` to the end of the line, `#[[ … ]]`, `#[=[ … ]=]`.
 fn after_comment(text: &str) -> &str {
-    match text.strip_prefix("#[[") {
-        Some(inner) => inner.split_once("]]").map_or("", |(_, rest)| rest),
+    match text.strip_prefix('#').and_then(bracket) {
+        Some((_, rest)) => rest,
         None => text.find('\n').map_or("", |end| &text[end..]),
     }
+}
+
+/// The inside of `[[ … ]]` or `[=[ … ]=]`, and what follows; nothing where a text does not begin so.
+fn bracket(text: &str) -> Option<(&str, &str)> {
+    let signs = text.strip_prefix('[')?;
+    let count = signs.bytes().take_while(|byte| *byte == b'=').count();
+    let inner = signs[count..].strip_prefix('[')?;
+    let end = format!("]{}]", &signs[..count]);
+    Some(inner.split_once(&end).unwrap_or((inner, "")))
 }
 
 #[cfg(test)]
@@ -101,12 +115,14 @@ mod tests {
     #[test]
     fn commands_with_their_arguments_and_what_is_around_them() {
         let text = "# project(x CUDA)\nPROJECT(a LANGUAGES CXX\n  CUDA) # if(\n#[[ if(B)\n]]\n\
+            #[=[ a ]] project(y CUDA)\n]=] message([==[ b ) ]=] c]==] [d])\n\
             if (NOT (B AND C))\n  set(D \"e ) \\\" f\" g;h)\nendif()\nlast(";
         let found = commands(text);
         let all: Vec<(&str, &[&str], usize)> =
             found.iter().map(|one| (one.name.as_str(), one.arguments.as_slice(), one.depth)).collect();
         let expected: &[(&str, &[&str], usize)] = &[
             ("project", &["a", "LANGUAGES", "CXX", "CUDA"], 0),
+            ("message", &[" b ) ]=] c", "[d]"], 0),
             ("if", &["NOT", "B", "AND", "C"], 0),
             ("set", &["D", "e ) \\\" f", "g", "h"], 1),
             ("endif", &[], 0),

@@ -4,9 +4,10 @@ use catalog::Catalog;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::hostfile::Hostfile;
+use super::hostfile::{Hostfile, tail};
 use super::json::Json;
 use super::launch::{Launch, Launches};
+use super::launcher::Launcher;
 use super::python::Program;
 use super::script::Script;
 use crate::file::{File, Over, World};
@@ -36,34 +37,16 @@ impl Config {
     /// Of a file; the number of ranks comes from a hostfile in the same directory, or from the script that
     /// starts a job with it, unless it was given.
     pub(crate) fn of(file: &File) -> Config {
-        let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
-        let world_of_companions = companions.and_then(|other| {
-            let size = Hostfile::read(&other.text).slots()?;
-            Some(World { size, from: other.name.clone(), given: false })
-        });
-        let scripts = file
-            .over
-            .iter()
-            .filter(|other| !other.name.ends_with("hostfile") && !other.name.ends_with(".py"));
-        let launches: Vec<(&Over, Launch)> =
-            scripts.filter_map(|other| Some((other, launch_with(file, other)?))).collect();
-        // A launcher that chooses among the slots of a hostfile starts fewer ranks than it has.
-        let chosen = launches.iter().any(|(_, launch)| CHOICES.iter().any(|name| launch.options.has(name)));
-        let world_of_companions = world_of_companions.filter(|_| !chosen);
-        let world_of_scripts = || {
-            let mut worlds = launches.iter().filter_map(|(other, launch)| world_of(other, launch));
-            worlds.next().filter(|first| worlds.all(|other| other.size == first.size))
-        };
         let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
         Config {
             catalog: file.catalog,
             json: Json::read(&file.text),
             text: file.text.clone(),
             template,
-            world: file.world.clone().or(world_of_companions).or_else(world_of_scripts),
+            world: file.world.clone().or_else(|| world_of(file)),
             facts: file.facts.clone(),
             name: file.name.clone(),
-            nearby: file.over.iter().filter(|other| !other.name.ends_with("hostfile")).cloned().collect(),
+            nearby: file.over.iter().filter(|other| names_it(file, other)).cloned().collect(),
             programs: OnceCell::new(),
         }
     }
@@ -105,19 +88,61 @@ impl Config {
 /// Options that take nodes or GPUs out of a hostfile.
 const CHOICES: &[&str] = &["include", "i", "exclude", "e", "num_nodes", "num_gpus"];
 
-/// The command of a script in the same directory that starts a job with a configuration.
-fn launch_with(file: &File, other: &Over) -> Option<Launch> {
-    let base = file.name.rsplit('/').next()?;
-    let script = Script::read(file.catalog, &other.text);
-    let names =
-        |launch: &Launch| launch.words.iter().any(|word| word.text.rsplit(['/', '=']).next() == Some(base));
-    Launches::of_script(&script).launches.into_iter().find(names)
+/// Its name without the directory.
+fn base(file: &File) -> &str {
+    file.name.rsplit('/').next().unwrap_or_default()
 }
 
-/// The ranks that it starts.
-fn world_of(other: &Over, launch: &Launch) -> Option<World> {
-    let size = launch.ranks().filter(|_| launch.certain)?;
-    Some(World { size, from: other.name.clone(), given: false })
+/// Whether a file names the configuration, or is a program that may be started with it. Other scripts are
+/// there for how they use a hostfile.
+fn names_it(file: &File, other: &Over) -> bool {
+    let names = other.name.ends_with(".py") || other.text.contains(base(file));
+    names && !other.name.ends_with("hostfile")
+}
+
+/// The number of ranks that the hostfile next to it has, or the script that starts a job with it.
+fn world_of(file: &File) -> Option<World> {
+    let base = base(file);
+    let is_script = |one: &&Over| !one.name.ends_with("hostfile") && !one.name.ends_with(".py");
+    let scripts = file.over.iter().filter(is_script);
+    let starts: Vec<(&Over, Vec<Launch>)> = scripts
+        .map(|other| (other, Launches::of_script(&Script::read(file.catalog, &other.text)).launches))
+        .collect();
+    let starts: Vec<(&Over, &Launch)> =
+        starts.iter().flat_map(|(other, all)| all.iter().map(move |one| (*other, one))).collect();
+    let is_this = |text: &str| text.rsplit(['/', '=']).next() == Some(base);
+    let names = |launch: &Launch| launch.words.iter().any(|word| is_this(&word.text));
+    let named: Vec<(&Over, &Launch)> = starts.iter().copied().filter(|(_, one)| names(one)).collect();
+    let hostfile = file.over.iter().find(|other| other.name.ends_with("hostfile"));
+    let of_hostfile = hostfile.and_then(|hostfile| {
+        // Without a name in the command it may be in a variable, or in the program.
+        let deepspeed = starts.iter().copied().filter(|(_, one)| one.launcher == Launcher::Deepspeed);
+        let used = if named.is_empty() { deepspeed.collect() } else { named.clone() };
+        let size = Hostfile::read(&hostfile.text).slots()?;
+        let fits = used.iter().all(|(script, launch)| has_all_of(launch, hostfile, script));
+        fits.then(|| World { size, from: hostfile.name.clone(), given: false })
+    });
+    of_hostfile.or_else(|| {
+        let sizes = named.iter().filter(|(_, one)| one.certain);
+        let mut worlds = sizes.filter_map(|(other, launch)| {
+            Some(World { size: launch.ranks()?, from: other.name.clone(), given: false })
+        });
+        worlds.next().filter(|first| worlds.all(|other| other.size == first.size))
+    })
+}
+
+/// Whether a start has as many ranks as a hostfile: deepspeed takes them all, from this file.
+fn has_all_of(launch: &Launch, hostfile: &Over, script: &Over) -> bool {
+    let this = launch.options.get("hostfile").is_none_or(|given| {
+        let tail = tail(&hostfile.name, &script.name);
+        let ends = |path: &str| {
+            path.strip_suffix(tail).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        let path = given.value.as_deref().unwrap_or_default();
+        path == hostfile.name || !path.starts_with('/') && ends(path)
+    });
+    let chosen = CHOICES.iter().any(|name| launch.options.has(name));
+    launch.launcher == Launcher::Deepspeed && launch.options.complete && this && !chosen
 }
 
 fn whole(number: f64) -> Option<u64> {

@@ -14,7 +14,6 @@ use super::launcher::Launcher;
 use super::script::{Script, used};
 use super::script_values;
 use crate::file::Over;
-use catalog::Catalog;
 
 /// One start of processes.
 #[derive(Debug)]
@@ -102,11 +101,7 @@ pub(crate) enum Replaced {
 /// The starts of processes in a file.
 #[derive(Debug, Default)]
 pub(crate) struct Launches {
-    /// The script that has them, as it was given; empty where it does not matter.
-    pub name: String,
     pub launches: Vec<Launch>,
-    /// What the programs are compared with.
-    pub catalog: Option<&'static Catalog>,
     /// The programs in Python that the script names, as far as they are known.
     pub programs: Vec<Over>,
     /// Its comments, for what people say of the machines.
@@ -125,9 +120,7 @@ impl Launches {
         let directive = |mark: &str| script.text.lines().any(|line| line.starts_with(mark));
         let slurm = directive("#SBATCH");
         Launches {
-            name: String::new(),
             launches: reader.launches,
-            catalog: Some(script.catalog),
             programs: script.programs.clone(),
             comments: comments.map(str::to_owned).collect(),
             slurm,
@@ -145,7 +138,7 @@ impl Launches {
             }
         }
         started(file).iter().for_each(|command| reader.command(command, false));
-        Launches { launches: reader.launches, catalog: Some(file.catalog), ..Launches::default() }
+        Launches { launches: reader.launches, ..Launches::default() }
     }
 }
 

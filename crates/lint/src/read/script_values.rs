@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assigned;
-use super::dockerfile::command::{Command, Word};
+use super::dockerfile::command::{Command, Word, assignment};
 use super::dockerfile::expand::{Value, Variables, expand};
 use super::script::{Script, in_functions};
 
@@ -26,11 +26,15 @@ pub(crate) fn commands(script: &Script) -> Vec<Command> {
         return script.commands.clone();
     }
     let in_function = in_functions(&script.text);
-    let Names { changed, set } = Names::of(script, &in_function);
+    let Names { changed, set, any } = Names::of(script, &in_function);
+    if any {
+        return script.commands.clone();
+    }
     let mut reader = Reader {
         arrays: BTreeMap::new(),
         variables: Variables::default(),
         open: None,
+        hooks: BTreeSet::new(),
         started: BTreeSet::new(),
         added_bytes: 0,
         in_function: &in_function,
@@ -49,11 +53,13 @@ struct Names {
     changed: BTreeSet<String>,
     /// How often each is set.
     set: BTreeMap<String, usize>,
+    /// Whether a command sets one that only the shell knows: `printf -v "$1"`, `local -n ref=$1`.
+    any: bool,
 }
 
 impl Names {
     fn of(script: &Script, in_function: &impl Fn(usize) -> bool) -> Names {
-        let mut names = Names { changed: BTreeSet::new(), set: BTreeMap::new() };
+        let mut names = Names { changed: BTreeSet::new(), set: BTreeMap::new(), any: false };
         for command in script.commands.iter().filter(|one| one.array.is_none()) {
             let function = in_function(command.line);
             let unsure = !command.certain || command.loops > 0 || function;
@@ -76,10 +82,18 @@ impl Names {
             if !name.is_empty() && first[name.len()..].starts_with('[') {
                 names.changed.insert(name.to_owned());
             }
+            if let Some(target) = target(command) {
+                names.reach(&target.text);
+            }
             if matches!(command.program(), "unset" | "getopts" | "let") {
                 let words = command.words[1..].iter().map(|word| name_of(&word.text).to_owned());
                 names.changed.extend(words.filter(|name| !name.is_empty()));
             }
+        }
+        // The words of `declare` are not in its command.
+        for line in script.text.lines().filter_map(|line| line.trim_start().strip_prefix("declare -n ")) {
+            names
+                .reach(line.split_once('=').map_or("", |(_, target)| target.trim_start_matches(['"', '\''])));
         }
         // `((STEP += 1))`
         for line in script.text.lines().filter(|line| line.contains("((")) {
@@ -92,6 +106,24 @@ impl Names {
         }
         names
     }
+
+    /// What may be set by a name that stands in a text.
+    fn reach(&mut self, text: &str) {
+        let name = name_of(text);
+        self.any |= name.is_empty();
+        self.changed.insert(name.to_owned());
+    }
+}
+
+/// The variable that a command sets by a name in a word: `printf -v NAME`, `local -n ref=NAME`.
+fn target(command: &Command) -> Option<Word> {
+    match command.program() {
+        "printf" if command.word(1) == "-v" => command.words.get(2).cloned(),
+        "local" | "typeset" if command.word(1) == "-n" => {
+            command.words[2..].iter().find_map(assignment).map(|(_, word)| word)
+        }
+        _ => None,
+    }
 }
 
 /// `NAME+=value` and `NAME+=(`: the name and the value.
@@ -103,7 +135,7 @@ fn appended(command: &Command) -> Option<(&str, Word)> {
 }
 
 /// The name that a text begins with.
-fn name_of(text: &str) -> &str {
+pub(crate) fn name_of(text: &str) -> &str {
     let end =
         text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len());
     &text[..end]
@@ -122,6 +154,8 @@ struct Reader<'r> {
     variables: Variables,
     /// The array whose words come next, and whether it certainly gets them.
     open: Option<(String, bool)>,
+    /// Variables that hold what prepares an environment of programs: `__conda_setup`.
+    hooks: BTreeSet<String>,
     /// Arrays that are started as a command.
     started: BTreeSet<String>,
     added_bytes: usize,
@@ -138,8 +172,8 @@ impl Reader<'_> {
         }
         let function = (self.in_function)(command.line);
         let certain = command.certain && command.loops == 0 && !function;
-        let argument = command.words.get(1).map_or("", |word| word.text.as_str());
-        if matches!(command.program(), "source" | ".") && !is_setup(argument) {
+        let (program, argument) = behind_builtin(command);
+        if matches!(program, "source" | ".") && !is_setup(argument) {
             self.forget();
         }
         if command.words.is_empty() {
@@ -157,7 +191,7 @@ impl Reader<'_> {
                 _ => words.push(word.clone()),
             }
         }
-        if command.program() == "eval" && !is_hook(argument) {
+        if program == "eval" && !is_hook(argument) && !self.hooks.contains(referenced(argument)) {
             self.forget();
         }
         Command { words, ..command.clone() }
@@ -179,6 +213,10 @@ impl Reader<'_> {
     fn assign(&mut self, command: &Command, certain: bool) {
         for (at, (name, word)) in command.sets.iter().enumerate() {
             let known = certain && !self.changed.contains(name);
+            match is_hook(&word.text) {
+                true => self.hooks.insert(name.clone()),
+                false => self.hooks.remove(name),
+            };
             if command.after == "(" && at + 1 == command.sets.len() && word.text.is_empty() && !word.quoted {
                 self.variables.remove(name);
                 self.arrays.remove(name);
@@ -338,33 +376,52 @@ fn array_reference(text: &str) -> Option<(&str, bool)> {
     (name_of(name) == name && !name.is_empty()).then_some((name, joined))
 }
 
+/// The program of a command and its first argument: `builtin eval x` as `eval x`.
+fn behind_builtin(command: &Command) -> (&str, &str) {
+    let at = usize::from(matches!(command.program(), "builtin" | "command"));
+    let program = if at == 0 { command.program() } else { command.word(at) };
+    (program, command.words.get(at + 1).map_or("", |word| word.text.as_str()))
+}
+
+/// The name in a text that is nothing but `$NAME` or `${NAME}`; empty for others.
+fn referenced(text: &str) -> &str {
+    match references(text).as_deref() {
+        Some([name]) if text == format!("${name}") || text == format!("${{{name}}}") => name,
+        _ => "",
+    }
+}
+
 /// Whether a file that a script reads prepares an environment of programs, and sets nothing of the script.
 fn is_setup(path: &str) -> bool {
     // Lmod and Environment Modules: `/usr/share/lmod/lmod/init/bash`.
     let of_modules = ["lmod", "modules", "Modules"].iter().any(|name| {
         ["bash", "sh", "profile"].iter().any(|shell| path.ends_with(&format!("/{name}/init/{shell}")))
     });
+    let base = path.rsplit('/').next().unwrap_or_default();
+    // A file of this name in the project may be its own.
+    let of_machine = ["/etc/", "~/", "$HOME/", "${HOME}/"].iter().any(|start| path.starts_with(start));
+    let of_shell = matches!(base, "profile" | ".profile" | ".bash_profile" | ".bashrc" | "bashrc");
     of_modules
-        || matches!(
-            path.rsplit('/').next().unwrap_or_default(),
-            "activate"
-                | "conda.sh"
-                | "profile"
-                | ".profile"
-                | ".bash_profile"
-                | ".bashrc"
-                | "bashrc"
-                | "setvars.sh"
-                | "modules.sh"
-                | "lmod.sh"
-        )
+        || path.starts_with("/etc/profile.d/")
+        || of_machine && of_shell
+        || base.ends_with("lmod.sh")
+        || matches!(base, "activate" | "conda.sh" | "mamba.sh" | "setvars.sh" | "modules.sh")
 }
 
-/// Whether the text that `eval` runs prepares an environment of programs: `$(conda shell.bash hook)`.
+/// Whether the text that `eval` runs prepares an environment of programs: `$(conda shell.bash hook)`,
+/// `$(ssh-agent -s)`.
 fn is_hook(text: &str) -> bool {
-    let program = text.strip_prefix("$(").and_then(|inner| inner.split_whitespace().next());
-    let program = program.and_then(|program| program.rsplit('/').next());
-    text.contains("hook") && matches!(program, Some("conda" | "mamba" | "micromamba"))
+    let Some(inner) = text.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')')) else { return false };
+    let more = inner.contains([';', '\n']) || inner.contains("&&") || inner.contains(" | ");
+    let mut words = inner.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let program = words.next().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let hook = match program.trim_start_matches(['$', '{']).trim_end_matches('}') {
+        "conda" | "mamba" | "micromamba" | "CONDA_EXE" | "MAMBA_EXE" => words.any(|word| word == "hook"),
+        "pyenv" => words.next().is_some_and(|word| matches!(word, "init" | "virtualenv-init")),
+        "ssh-agent" => true,
+        _ => false,
+    };
+    hook && !more
 }
 
 #[cfg(test)]
@@ -400,6 +457,12 @@ mod tests {
             "A=(--x 1)\nA[$I]+=2\nt \"${A[@]}\"",
             "f() { local A=(--x); }\nA=(--y)\nt \"${A[@]}\"",
             "declare -A A=([x]=1)\nt \"${A[@]}\"",
+            "A=(--x 1)\n. ./a100/bashrc\nt \"${A[@]}\"",
+            "A=(--x 1)\n. ./profile\nt \"${A[@]}\"",
+            "A=(--x 1)\nbuiltin eval \"$B\"\nt \"${A[@]}\"",
+            "A=(--x 1)\ncommand . ./more.sh\nt \"${A[@]}\"",
+            "A=(--x 1)\neval \"$(conda shell.bash hook; cat more)\"\nt \"${A[@]}\"",
+            "A=(--x 1)\nS=$(cat more)\neval \"$S\"\nt \"${A[@]}\"",
         ] {
             assert_eq!(last(kept), "t ${A[@]}", "{kept}");
         }
@@ -411,6 +474,9 @@ mod tests {
             "N=$(nproc)\nt $N",
             "read -r N\nt $N",
             "N=8\neval \"$@\"\nt $N",
+            "f() { local -n ref=$1; ref=4; }\nN=8\nf N\nt $N",
+            "f() { printf -v \"$1\" 4; }\nN=8\nf N\nt $N",
+            "N=8\ndeclare -n ref=N\nref=4\nt $N",
         ] {
             assert_eq!(last(kept), "t $N", "{kept}");
         }
@@ -425,6 +491,14 @@ mod tests {
             "source \"$CONDA/etc/profile.d/conda.sh\"",
             "source $(conda info --base)/etc/profile.d/conda.sh",
             "eval \"$(/opt/conda/bin/conda shell.bash hook)\"",
+            "eval \"$('/opt/conda/bin/conda' shell.bash hook)\"",
+            "S=\"$('/opt/conda/bin/conda' 'shell.bash' 'hook' 2> /dev/null)\"\neval \"$S\"",
+            "eval \"$($CONDA_EXE shell.bash hook)\"",
+            "eval \"$(ssh-agent -s)\"",
+            "eval \"$(pyenv init -)\"",
+            "source /etc/profile.d/z00_lmod.sh",
+            "source /opt/conda/etc/profile.d/mamba.sh",
+            "source ~/.bashrc",
         ] {
             assert_eq!(last(&format!("N=8\n{line}\nt $N")), "t 8", "{line}");
         }

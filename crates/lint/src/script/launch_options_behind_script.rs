@@ -2,13 +2,10 @@
 
 use crate::file::Over;
 use crate::read::dockerfile::command::Word;
-use crate::read::dockerfile::copied::join;
 use crate::read::launch::{Launch, Launches};
 use crate::read::launcher::Launcher;
-use crate::read::python::Program;
 use crate::recognize::base_name;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
-use crate::training::script_option_mismatch::shows_its_options;
 
 pub(crate) const RULE: Rule = Rule {
     id: "launch-options-behind-script",
@@ -31,14 +28,6 @@ pub(crate) const RULE: Rule = Rule {
                  args = p.parse_args()\n",
             )],
         ),
-        named("run.sh", "torchrun train.py --standalone --nproc_per_node=8 --epochs 2\n"),
-        named("run.sh", "torchrun --nnodes=1 train.py --nproc-per-node 8 --lr 1\n"),
-        named("run.sh", "deepspeed train.py --hostfile hosts --deepspeed ds.json\n"),
-        named("run.sh", "accelerate launch train.py --num_processes 8 --num_machines 2\n"),
-        named("run.sh", "accelerate launch --mixed_precision bf16 sft.py --num_processes=4 --lr 1\n"),
-        named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"train.py\", \"--nproc_per_node=8\"]\n"),
-    ],
-    silent: &[
         named_with(
             "run.sh",
             "torchrun t.py --nproc_per_node=8 --lr 1\n",
@@ -48,6 +37,23 @@ pub(crate) const RULE: Rule = Rule {
                  args = p.parse_args()\n",
             )],
         ),
+        named_with(
+            "run.sh",
+            "ssh node2 \"torchrun t.py --nproc_per_node=8 --lr 1\"\n",
+            &[(
+                "t.py",
+                "import argparse\nimport torch\np = argparse.ArgumentParser()\np.add_argument(\"--lr\")\n\
+                 args = p.parse_args()\n",
+            )],
+        ),
+        named("run.sh", "torchrun train.py --standalone --nproc_per_node=8 --epochs 2\n"),
+        named("run.sh", "torchrun --nnodes=1 train.py --nproc-per-node 8 --lr 1\n"),
+        named("run.sh", "deepspeed train.py --hostfile hosts --deepspeed ds.json\n"),
+        named("run.sh", "accelerate launch train.py --num_processes 8 --num_machines 2\n"),
+        named("run.sh", "accelerate launch --mixed_precision bf16 sft.py --num_processes=4 --lr 1\n"),
+        named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"train.py\", \"--nproc_per_node=8\"]\n"),
+    ],
+    silent: &[
         named_with(
             "run.sh",
             "accelerate launch --multi_gpu sft.py --num_processes 4\n",
@@ -65,6 +71,11 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "accelerate launch --config_file a.yaml train.py --num_processes 8\n"),
         named("run.sh", "torchrun run.py -- --standalone\n"),
         named("run.sh", "srun axolotl train a.yaml --launcher torchrun -- --nproc_per_node=8 --rdzv_id a\n"),
+        named_with(
+            "run.sh",
+            "accelerate launch --multi_gpu sft.py --num_processes 4\n",
+            &[("sft.py", "import torch\nfrom options import parse\nargs = parse()\n")],
+        ),
     ],
 };
 
@@ -92,36 +103,23 @@ fn program<'l>(launch: &Launch, launches: &'l Launches) -> Option<&'l Over> {
     launches.programs.iter().find(|one| base_name(&one.name) == base_name(&word.text))
 }
 
-/// Whether a script is one that the rules for a program know: those in its directory.
-fn is_next_to(script: &str, program: &str) -> bool {
-    let folder = |name: &str| join("", name).rsplit_once('/').map(|(folder, _)| folder.to_owned());
-    let ends = [".sh", ".bash", ".sbatch", ".slurm"];
-    ends.iter().any(|end| script.ends_with(end)) && folder(script) == folder(program)
-}
-
 fn fault(launch: &Launch, launches: &Launches) -> Option<Found> {
     let options = &launch.options;
     // Whatever a file of settings has, or words that only the shell knows, may be the launcher's part.
     if !options.complete || options.has("config_file") || !launch.certain {
         return None;
     }
-    let program = program(launch, launches);
     // Other programs have an option of this name, too.
-    let own = |name: &str| name == "num_processes" && program.is_some();
+    let own = |name: &str| name == "num_processes" && program(launch, launches).is_some();
     let words = options.behind.iter().take_while(|word| word.text != "--");
     let words = words.filter_map(|word| Some((word, name(launch.launcher, word)?)));
     let (word, name) = words.into_iter().find(|(_, name)| !own(name))?;
-    // The rule for the options of the program reports what its parser does not take.
-    let read = |one: &Over| Some(Program::read(launches.catalog?, &one.text));
-    let program = program.filter(|one| is_next_to(&launches.name, &one.name));
-    if program.and_then(read).is_some_and(|program| shows_its_options(&program)) {
-        return None;
-    }
     let launcher = launch.launcher.name();
     let message =
         format!("{} comes after the script, which gets it; {launcher} starts without --{name}", word.text);
     (!options.has(name)).then(|| {
-        Found::warning(word.line, message, format!("Write the options of {launcher} before the script"))
+        let fix = format!("Write the options of {launcher} before the script");
+        Found::warning(word.line, message, fix).about(format!("--{name}"))
     })
 }
 

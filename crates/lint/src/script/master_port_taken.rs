@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::read::dockerfile::command::{Command, assignment};
 use crate::read::dockerfile::expand::{Value, Variables, expand};
 use crate::read::script::{Script, ShellFunction, function_at, functions};
-use crate::read::script_values;
+use crate::read::script_values::{self, name_of};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -80,6 +80,36 @@ pub(crate) const RULE: Rule = Rule {
             "sweep.sh",
             "run() {\n  local port=29500\n  while lsof -i :$port; do port=29501; done\n  torchrun \
              --nproc_per_node=2 --master_port=$port t.py\n}\nrun &\nsleep 60\nrun &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  case $1 in b) port=29501;; esac\n  torchrun --nproc_per_node=2 \
+             --master_port=$port t.py\n}\nrun a &\nrun b &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  ((port += $1))\n  torchrun --nproc_per_node=2 \
+             --master_port=$port t.py\n}\nrun 1 &\nrun 2 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  let port+=$1\n  torchrun --nproc_per_node=2 \
+             --master_port=$port t.py\n}\nrun 1 &\nrun 2 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  read -r port < port.$1\n  torchrun --nproc_per_node=2 \
+             --master_port=$port t.py\n}\nrun 1 &\nrun 2 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  local port=29500\n  source ports.$1\n  torchrun --nproc_per_node=2 \
+             --master_port=$port t.py\n}\nrun 1 &\nrun 2 &\nwait\n",
+        ),
+        named(
+            "sweep.sh",
+            "run() {\n  set $(hostname) $(ports)\n  torchrun --nproc_per_node=2 --master_port=$2 t.py\n}\n\
+             run a 29511 &\nrun b 29511 &\nwait\n",
         ),
         // `$10` is `${1}0`.
         named(
@@ -195,7 +225,7 @@ impl<'c> Functions<'c> {
             by_name.iter().filter(|(_, commands)| commands.iter().any(|one| one.program() == "wait"));
         let waiting = waiting.map(|(name, _)| name.clone()).collect();
         // Other arguments than those of the call.
-        let shifts = |one: &&Command| one.program() == "shift" || one.program() == "set" && one.has("--");
+        let shifts = |one: &&Command| one.program() == "shift" || sets_arguments(one);
         by_name.retain(|_, commands| {
             commands.len() <= FUNCTION_LIMIT
                 && commands.iter().any(|one| raw_port(one).is_some())
@@ -221,7 +251,10 @@ impl<'c> Functions<'c> {
         let mut found = Vec::new();
         for one in inner {
             set_locals(one, command, &mut variables);
-            let Some(port) = raw_port(one) else { continue };
+            let Some(port) = raw_port(one) else {
+                forget(one, &mut variables);
+                continue;
+            };
             let port = with_arguments(&port, command, &variables).filter(|port| is_port(port));
             let behind = behind || one.after == "&" && !waits;
             found.extend(port.map(|port| Start { port, behind, certain: one.certain }));
@@ -233,6 +266,38 @@ impl<'c> Functions<'c> {
 /// The longest function that is read, in commands, and how many calls of such functions.
 const FUNCTION_LIMIT: usize = 100;
 const CALLS_LIMIT: usize = 200;
+
+/// Whether a command gives a function other arguments: `set a b`, `set -- $(ports)`.
+fn sets_arguments(command: &Command) -> bool {
+    let mut words = command.words.iter().skip(1).map(|word| word.text.as_str());
+    while let Some(word) = words.next() {
+        match word {
+            "-o" | "+o" => {
+                words.next();
+            }
+            _ if word != "--" && word.starts_with(['-', '+']) => {}
+            _ => return command.program() == "set",
+        }
+    }
+    false
+}
+
+/// Forgets what a command may set: all that `eval` and `source` reach, a variable whose name it is given
+/// (`read -r port`, `((port += 1))`, `let port+=1`).
+fn forget(one: &Command, variables: &mut Variables) {
+    let program = match one.program() {
+        "builtin" | "command" => one.word(1),
+        program => program,
+    };
+    match program {
+        "eval" | "source" | "." => *variables = Variables::default(),
+        "local" | "declare" | "readonly" | "echo" => {}
+        _ => {
+            let names: Vec<&str> = one.words.iter().map(|word| name_of(&word.text)).collect();
+            names.into_iter().filter(|name| !name.is_empty()).for_each(|name| variables.remove(name));
+        }
+    }
+}
 
 /// `local port=$3 log=x`, `port=$3`: what a function calls the words that it is called with.
 fn set_locals(one: &Command, call: &Command, variables: &mut Variables) {

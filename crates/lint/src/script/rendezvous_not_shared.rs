@@ -59,6 +59,16 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
+            "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=job-$(date -d \"$START\" +%s) \
+             --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "ID=$(date -d @$SLURM_JOB_START_TIME +%s)\ntorchrun --nnodes=2 --rdzv_backend=c10d \
+             --rdzv_id=$ID --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named(
+            "run.sh",
             "DAY=nightly-$(date -u +%Y_%m_%d)\ntorchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$DAY \
              --rdzv_endpoint=head:29400 train.py\n",
         ),
@@ -247,15 +257,19 @@ fn differs(written: &str) -> Option<bool> {
 /// Whether `date` with these arguments prints another text on each node: seconds certainly, minutes perhaps,
 /// days not.
 fn of_date(arguments: &str) -> Option<bool> {
+    if names_time(arguments) {
+        return None;
+    }
     let Some((_, format)) = arguments.split_once('+') else {
         // `-I`, `-uIseconds`, `--iso-8601=minutes`
         let precision = arguments.split_whitespace().find_map(|word| match word.strip_prefix("--iso-8601") {
             Some(rest) => Some(rest.trim_start_matches('=')),
             None => word.strip_prefix("-I").or_else(|| word.strip_prefix("-uI")),
         });
+        // GNU takes the beginning of each word.
         return match precision {
-            Some("" | "date") => None,
-            Some("hours" | "minutes") => Some(false),
+            Some(word) if "date".starts_with(word) => None,
+            Some(word) if "hours".starts_with(word) || "minutes".starts_with(word) => Some(false),
             _ => Some(true),
         };
     };
@@ -275,6 +289,23 @@ fn of_date(arguments: &str) -> Option<bool> {
         finest = finest.max(Some(certain));
     }
     finest
+}
+
+/// Whether `date` shows a time that its arguments name, and not the clock's: `-d 2026-01-01`, `-r train.py`.
+fn names_time(arguments: &str) -> bool {
+    let words = || arguments.split_whitespace();
+    let long = |option: &str| words().any(|word| word.split('=').next() == Some(option));
+    let short = |letter: char| {
+        let all = words().filter_map(|word| word.strip_prefix('-'));
+        all.filter(|rest| !rest.starts_with('-')).any(|rest| rest.trim_start_matches('u').starts_with(letter))
+    };
+    // `1 hour ago` is of the clock; a variable has a time of its own.
+    let of_clock = |word: &str| {
+        let lower = word.to_ascii_lowercase();
+        let words = ["now", "today", "ago", "day", "morrow", "week", "next", "last", "hour", "min", "sec"];
+        !word.contains('$') && words.iter().any(|one| lower.contains(one))
+    };
+    long("--reference") || short('r') || (long("--date") || short('d')) && !words().any(of_clock)
 }
 
 /// Whether the id is a variable that the script sets, which all turns of a loop may share.
@@ -299,4 +330,24 @@ fn rank(launch: &Launch) -> Option<Found> {
         message,
         "Add `--node_rank`, different on each node, or use `--rdzv_backend=c10d`",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_the_clock_differ() {
+        for same in
+            ["-I", "-Id", "-u -d today -I", "--date=2026-01-01", "-r train.py -Is", "-d \"$LAST\" +%s"]
+        {
+            assert_eq!(of_date(same), None, "{same}");
+        }
+        for perhaps in ["-Ih", "-Im", "--iso-8601=hours"] {
+            assert_eq!(of_date(perhaps), Some(false), "{perhaps}");
+        }
+        for differs in ["-Is", "+%s", "-d now +%s", "-d '1 hour ago' +%s", "-Ins", ""] {
+            assert_eq!(of_date(differs), Some(true), "{differs}");
+        }
+    }
 }

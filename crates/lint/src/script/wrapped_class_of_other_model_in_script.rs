@@ -1,6 +1,7 @@
 //! A class of layers for FSDP in a command that trains a model of another family.
 
-use crate::model_layers::{model_of, option, other_class};
+use crate::model_layers::{model_of, other_class};
+use crate::programs::option;
 use crate::read::handed::all_commands;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};

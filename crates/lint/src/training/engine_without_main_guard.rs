@@ -27,8 +27,19 @@ pub(crate) const RULE: Rule = Rule {
              vllm import LLM\nlog = logging.getLogger(__name__)\nllm = LLM(model=\"m\", \
              tensor_parallel_size=8, distributed_executor_backend=\"mp\")\n",
         ),
+        named(
+            "gen.py",
+            "import logging, os\nos.environ[\"VLLM_WORKER_MULTIPROC_METHOD\"] = \"spawn\"\nfrom vllm import \
+             LLM\nif logging.getLogger(__name__).isEnabledFor(10):\n    llm = LLM(\"a\", \
+             tensor_parallel_size=2)\n",
+        ),
     ],
     silent: &[
+        named(
+            "gen.py",
+            "import os\nos.environ[\"VLLM_WORKER_MULTIPROC_METHOD\"] = \"spawn\"\nfrom vllm import LLM\nMAIN \
+             = __name__ == \"__main__\"\nif MAIN:\n    llm = LLM(\"a\", tensor_parallel_size=2)\n",
+        ),
         named(
             "infer.py",
             "import os\nos.environ[\"VLLM_WORKER_MULTIPROCESSING_METHOD\"] = \"spawn\"\nfrom vllm import \
@@ -97,8 +108,18 @@ fn judge(program: &Program) -> Vec<Found> {
 
 /// Whether only the main program comes to a call.
 fn is_guarded(program: &Program, call: &Call) -> bool {
-    let main = |one: &Branch| one.condition.contains("__name__");
+    let main = |one: &Branch| {
+        let name = one.condition.trim().trim_start_matches("not ");
+        let mut sets = program.assignments.iter().filter(|set| set.name == name);
+        compares_name(&one.condition) || sets.any(|set| compares_name(&set.text))
+    };
     // A program may leave where it is imported.
     program.branches_at(&call.at, &call.function).any(main)
         || program.branches.iter().any(|one| main(one) && one.leaves && one.at.end <= call.at.start)
+}
+
+/// Whether an expression asks for the name under which the program runs: `__name__ == "__main__"`.
+fn compares_name(text: &str) -> bool {
+    let bare: String = text.split_whitespace().collect();
+    ["__name__==", "==__name__", "__name__!=", "!=__name__"].iter().any(|mark| bare.contains(mark))
 }

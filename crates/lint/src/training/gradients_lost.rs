@@ -44,6 +44,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch\nfor i, b in enumerate(loader):\n    opt.zero_grad()\n    loss = model(b)\n    \
+             loss.backward()\n    if i % 8 == 0:\n        opt.step()\n        continue\n    other.step()\n",
+        ),
         // Each step has micro-batches of its own.
         named(
             "train.py",
@@ -151,10 +156,23 @@ fn cleared_between(program: &Program, call: &Call, backwards: &[&Call]) -> Optio
         branch.at.start < clear.at.start
             && program.text.get(branch.at.clone()).is_some_and(|text| text.contains("continue"))
     });
+    // Another optimizer uses the gradients in the other iterations.
+    let mut around = program.branches_at(&step.at, &step.function).filter(|one| in_loop(one));
+    let text_of = |branch: &Branch| program.text.get(branch.at.clone()).unwrap_or_default();
+    let ends = around.any(|one| text_of(one).contains("continue"));
+    let alternates = ends
+        && program.calls.iter().any(|other| {
+            let optimizer = !other.name.contains("sched") && !other.name.contains("prof");
+            optimizer
+                && other.name.ends_with(".step")
+                && other.name != step.name
+                && contains(body, &other.at)
+                && other.at.start > step.at.end
+        });
     let set = program.certain_value(count, &call.function, call.at.start);
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let iterations = number(count).or_else(|| number(&set?.text));
-    if others || skipped || iterations.is_some_and(|iterations| iterations < 2) {
+    if others || skipped || alternates || iterations.is_some_and(|iterations| iterations < 2) {
         return None;
     }
     let bare: String = program.text.get(body.clone())?.split_whitespace().collect();

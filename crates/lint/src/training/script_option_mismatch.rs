@@ -1,6 +1,6 @@
 //! Options of argparse that cannot be switched off, and starts with options that the script does not take.
 
-use crate::location::{Location, OtherFile};
+use crate::location::OtherFile;
 use crate::programs;
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::launch_options;
@@ -117,15 +117,9 @@ fn judge(program: &Program) -> Vec<Found> {
         found.extend(program.scripts.iter().flat_map(|script| {
             let read = Script::read(program.catalog, &script.text);
             let base = program.name.rsplit('/').next().unwrap_or_default().to_owned();
-            let faults = read
-                .commands
-                .iter()
-                .filter_map(|command| start(command, &base, &options))
-                .collect::<Vec<_>>();
-            faults.into_iter().map(move |(line, message, fix)| {
-                let file = Some(Rc::new(OtherFile { path: script.name.clone(), by: None }));
-                Found::error(Location::new(file, line), message, fix)
-            })
+            let faults = read.commands.iter().filter_map(|command| start(command, &base, &options));
+            let file = Some(Rc::new(OtherFile { path: script.name.clone(), by: None }));
+            faults.map(|one| Found { file: file.clone(), ..one }).collect::<Vec<_>>()
         }));
     }
     found
@@ -139,11 +133,6 @@ fn parser(program: &Program) -> Option<&Call> {
 
 fn adds(program: &Program) -> Vec<&Call> {
     program.calls.iter().filter(|call| call.name.ends_with("add_argument")).collect()
-}
-
-/// Whether a program shows all options that it takes, so that this rule judges how scripts start it.
-pub(crate) fn shows_its_options(program: &Program) -> bool {
-    parser(program).is_some_and(|parser| options(program, parser, &adds(program)).is_some())
 }
 
 /// `type=bool`: every text but the empty one is True.
@@ -217,8 +206,8 @@ fn options(program: &Program, parser: &Call, adds: &[&Call]) -> Option<Vec<Known
     Some(found)
 }
 
-/// What is wrong with a start of the script: the line, the message, the fix.
-fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, String, String)> {
+/// What is wrong with a start of the script.
+fn start(command: &Command, base: &str, options: &[Known]) -> Option<Found> {
     // `./train.py:/app/train.py` mounts it.
     let is_script = |text: &str| text.rsplit('/').next() == Some(base) && !text.contains(':');
     let at = command.words.iter().position(|word| word.known && is_script(&word.text))?;
@@ -276,7 +265,9 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
                     "{name} is an option of {launcher}, but comes after {base}, which does not take it; \
                      argparse ends with `unrecognized arguments`"
                 );
-                return Some((word.line, message, format!("Write {name} before {base}")));
+                let about = format!("--{}", name.trim_start_matches('-').replace('-', "_"));
+                let fix = format!("Write {name} before {base}");
+                return Some(Found::error(word.line, message, fix).about(about));
             }
             if hidden {
                 return None;
@@ -286,7 +277,7 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
                 || format!("Remove {name}"),
                 |near| format!("Use an option that {base} has, such as {near}"),
             );
-            return Some((word.line, message, fix));
+            return Some(Found::error(word.line, message, fix));
         };
         seen.push(index);
         let known = &options[index];
@@ -301,7 +292,8 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
                 "{name} of {base} takes {}, not {value}; argparse ends with `invalid choice`",
                 choices.join(", ")
             );
-            return Some((word.line, message, format!("Use one of {}", choices.join(", "))));
+            let fix = format!("Use one of {}", choices.join(", "));
+            return Some(Found::error(word.line, message, fix));
         }
     }
     let missing = options.iter().enumerate().find(|(index, one)| one.required && !seen.contains(index));
@@ -309,7 +301,7 @@ fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, Str
     let name = missing.names.last()?;
     let message =
         format!("{base} requires {name}, which this start does not have; argparse ends with exit status 2");
-    Some((command.line, message, format!("Add `{name} VALUE`")))
+    Some(Found::error(command.line, message, format!("Add `{name} VALUE`")))
 }
 
 /// The launcher that starts the script in this place of a command.

@@ -401,7 +401,7 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
         }
     };
     let message = format!(
-        "line {} saves the weights of the wrapped model {wrapped}, whose names begin with `{prefix}`; \
+        "line {} saves the weights of {wrapped}, which is wrapped: their names begin with `{prefix}`; \
          {plain}.load_state_dict finds no such names in {}{ends}",
         save.line, made.name
     );

@@ -13,6 +13,7 @@ use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
@@ -46,6 +47,8 @@ pub(crate) struct Compose {
     /// Whether it stands for the `docker run` commands of a script.
     pub run: bool,
     key_lines: Vec<Lines>,
+    /// The content before `<<` is followed, read when it is first needed.
+    unmerged: OnceCell<Option<Value>>,
 }
 
 /// The lines of one of the files.
@@ -94,6 +97,7 @@ impl Compose {
             comments: comments(text.lines()),
             run: false,
             key_lines: files,
+            unmerged: OnceCell::new(),
         };
         let services = map(&compose.root, "services").into_iter().flatten();
         let services = services.filter_map(|(name, value)| Service::read(name, value, &compose)).collect();
@@ -170,9 +174,10 @@ impl Compose {
     }
 
     /// The content of the file itself as it is written, before `<<` is followed; nothing where it has none.
-    pub(crate) fn unmerged(&self) -> Option<Value> {
+    pub(crate) fn unmerged(&self) -> Option<&Value> {
         let merges = !self.run && self.text.contains("<<") && self.broken.is_none();
-        merges.then(|| serde_yaml::from_str(&self.text).ok()).flatten()
+        let read = || merges.then(|| serde_yaml::from_str(&self.text).ok()).flatten();
+        self.unmerged.get_or_init(read).as_ref()
     }
 
     /// The networks at the top, by name.

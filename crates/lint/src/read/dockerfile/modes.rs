@@ -13,8 +13,8 @@ pub(crate) enum Put {
     Surely,
 }
 
-/// What an instruction does to a program, which something before it may have put there.
-pub(crate) fn put(instruction: &Instruction, workdir: &str, program: &str, before: bool) -> Put {
+/// What an instruction does to a program. A whole build context has it only if nothing else may: `elsewhere`.
+pub(crate) fn put(instruction: &Instruction, workdir: &str, program: &str, elsewhere: bool) -> Put {
     let words = instruction.words();
     let Some((target, sources)) = words.split_last() else { return Put::No };
     let place = join(workdir, target);
@@ -36,7 +36,7 @@ pub(crate) fn put(instruction: &Instruction, workdir: &str, program: &str, befor
             () if !whole && join(&place, base) == program => Put::Surely,
             () if !below => Put::No,
             // The build context need not have the program: the base image or an earlier instruction may.
-            () if whole && !before && !of_system && instruction.flag("from").is_none() => Put::Surely,
+            () if whole && !elsewhere && !of_system && instruction.flag("from").is_none() => Put::Surely,
             () if whole || source.ends_with('/') || name == Some(base) || !is_file(base) => Put::Maybe,
             () => Put::No,
         }

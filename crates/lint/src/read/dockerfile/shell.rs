@@ -302,8 +302,8 @@ struct Structure {
     heredocs: usize,
     file: Option<bool>,
     glued: Option<char>,
-    /// What is open, from outside: whether it is a loop.
-    open: Vec<bool>,
+    /// What is open, from outside.
+    open: Vec<Open>,
     /// How many of these are loops.
     loops: usize,
     /// The operator before what is being read.
@@ -311,6 +311,15 @@ struct Structure {
     /// The array whose words are being read, and those of the line.
     array: Option<String>,
     items: Vec<Word>,
+}
+
+/// What commands may be inside of.
+#[derive(PartialEq, Eq)]
+enum Open {
+    Loop,
+    Case,
+    Parenthesis,
+    Other,
 }
 
 /// Words that open something whose commands may not run.
@@ -356,7 +365,11 @@ impl Structure {
             if OPENING.contains(&text) {
                 self.depth += 1;
                 let is_loop = matches!(text, "for" | "while" | "until" | "select");
-                self.open.push(is_loop);
+                self.open.push(match text {
+                    "case" => Open::Case,
+                    _ if is_loop => Open::Loop,
+                    _ => Open::Other,
+                });
                 self.loops += usize::from(is_loop);
                 self.now.condition = matches!(text, "if" | "while" | "until");
                 // `for x in …`, `case x in`: what follows up to the separator is no command.
@@ -367,7 +380,7 @@ impl Structure {
             }
             if CLOSING.contains(&text) {
                 self.depth = self.depth.saturating_sub(1);
-                self.loops -= usize::from(self.open.pop() == Some(true));
+                self.loops -= usize::from(self.open.pop() == Some(Open::Loop));
                 return;
             }
             if BETWEEN.contains(&text) {
@@ -414,8 +427,16 @@ impl Structure {
                 self.tested = true;
             }
             "|" => self.piped = true,
-            "(" => self.depth += 1,
-            ")" => self.depth = self.depth.saturating_sub(1),
+            "(" => {
+                self.depth += 1;
+                self.open.push(Open::Parenthesis);
+            }
+            // It ends the pattern of an arm.
+            ")" if self.open.last() == Some(&Open::Case) => {}
+            ")" => {
+                self.depth = self.depth.saturating_sub(1);
+                self.open.pop_if(|open| *open == Open::Parenthesis);
+            }
             _ => {
                 self.list = self.done.len();
                 self.tested = false;
@@ -504,6 +525,8 @@ mod tests {
         assert_eq!(certain("if a; then b; fi; c"), [false, false, true]);
         assert_eq!(certain("(a && b); c"), [false, false, true]);
         assert_eq!(certain("for x in 1 2; do a; done && c"), [false, false, true]);
+        assert_eq!(certain("case $a in b) c;; (d) e;; esac; f"), [false, false, false, false, true]);
+        assert_eq!(certain("if a; then case b in c) d; esac; e; fi; f")[3..], [false, true]);
         assert_eq!(certain("a; b || true; c"), [true, false, false, true]);
     }
 
