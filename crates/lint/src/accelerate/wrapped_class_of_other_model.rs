@@ -1,6 +1,7 @@
 //! A class of layers for FSDP that the model does not have.
 
-use crate::model_layers::{model_of, model_of_program, option, other_class};
+use crate::model_layers::{model_of, model_of_program, other_class};
+use crate::programs::option;
 use crate::read::accelerate::AccelerateConfig;
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
