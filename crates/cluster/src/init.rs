@@ -143,7 +143,7 @@ pub fn check(asked: &Asked, directory: Option<&str>) -> Result<(), Error> {
     if asked.name.is_none() {
         let fits =
             At("the name of the directory".to_owned()).fits(&value::CLUSTER, directory.unwrap_or_default());
-        fits.map_err(|error| Error::from(error).hint("pass --name"))?;
+        fits.map_err(|error| error.hint("pass --name"))?;
     }
     check_options(asked)
 }

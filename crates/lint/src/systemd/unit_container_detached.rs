@@ -124,7 +124,7 @@ fn undone(unit: &Unit) -> Option<Found> {
     if of("ExecStartPost").next().is_some() {
         return None;
     }
-    let last = of("ExecStart").last()?;
+    let last = of("ExecStart").next_back()?;
     let single = of("ExecStart").count() == 1;
     let mut stops = of("ExecStop").chain(of("ExecStopPost"));
     let fix = "Add `RemainAfterExit=yes`";
