@@ -695,7 +695,7 @@ fn settings_files_set_what_options_leave_open() {
     fs::write(directory.join("envdoc.toml"), "fail-on = 'note'\nignore = ['cache-left-in-layer']\n").unwrap();
     let output = in_directory(&below, &["lint", "."]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stderr).contains("envdoc.toml: cache-left-in-layer"), "says what it leaves out");
+    assert!(text(&output.stdout).contains("envdoc.toml: cache-left-in-layer"), "says what it leaves out");
     let ended = "fail-on = 'note'\nignore = [{id = 'cache-left-in-layer', until = 2020-01-31}]\n";
     fs::write(directory.join("envdoc.toml"), ended).unwrap();
     let output = in_directory(&below, &["lint", "."]);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::chart::Chart;
 use crate::layout::Mark;
+use crate::render::json::IgnoredEntry;
 use crate::rule::{Group, Rule};
 use crate::{Fix, Severity, Subject, Verdict};
 
@@ -62,6 +63,8 @@ pub enum Body {
     List(Vec<String>),
     /// What to do, the best first.
     Fixes(Vec<Fix>),
+    /// What settings files leave out of the results; every format shows it.
+    Ignored(Vec<IgnoredEntry>),
     /// A chart; only HTML shows it.
     Chart(Box<Chart>),
 }
@@ -148,6 +151,7 @@ impl Section {
             Body::Table { rows, .. } => rows.is_empty(),
             Body::Lines(lines) | Body::List(lines) => lines.is_empty(),
             Body::Fixes(fixes) => fixes.is_empty(),
+            Body::Ignored(entries) => entries.is_empty(),
             Body::Chart(chart) => chart.points.is_empty(),
             Body::Nodes(nodes) => nodes.rows.is_empty(),
         };
@@ -283,6 +287,22 @@ impl Summary {
 }
 
 impl Report {
+    /// With what settings files left out of its results.
+    #[must_use]
+    pub fn without(mut self, ignored: Vec<IgnoredEntry>) -> Report {
+        self.overview.extend(Section::new("Ignored by settings files", Body::Ignored(ignored)));
+        self
+    }
+
+    /// What settings files left out of its results.
+    pub fn ignored(&self) -> &[IgnoredEntry] {
+        let entries = self.overview.iter().find_map(|section| match &section.body {
+            Body::Ignored(entries) => Some(entries.as_slice()),
+            _ => None,
+        });
+        entries.unwrap_or_default()
+    }
+
     /// How many results have each status.
     pub fn summary(&self) -> Summary {
         Summary::of(self.results.iter().map(|outcome| &outcome.verdict))
