@@ -55,9 +55,8 @@ pub(super) struct SettingsFiles {
 impl SettingsFiles {
     /// Those of a command line without options, for the completion of one.
     pub(super) fn of_environment() -> SettingsFiles {
-        let given = |name: &str| variable(name).filter(|value| !value.as_os_str().is_empty());
-        let no_config = given("ENVDOC_NO_CONFIG").is_some_and(|value| is_on(value.as_os_str()));
-        SettingsFiles { config: given("ENVDOC_CONFIG"), no_config }
+        let no_config = variable("ENVDOC_NO_CONFIG").is_some_and(|value| is_on(value.as_os_str()));
+        SettingsFiles { config: variable("ENVDOC_CONFIG"), no_config }
     }
 
     /// The settings of this run.
@@ -216,7 +215,7 @@ mod tests {
 
     #[test]
     fn variables_switch_options_on_as_clap_reads_them() {
-        for (value, on) in [("0", false), ("false", false), ("off", false), ("no", false), ("1", true)] {
+        for (value, on) in [("", false), ("0", false), ("false", false), ("off", false), ("1", true)] {
             assert_eq!(is_on(OsStr::new(value)), on, "{value}");
         }
     }

@@ -167,7 +167,7 @@ fn own_checks_complete() {
     let completed = |words: &[&str], no_config: &str| {
         let mut command = Command::new(ENVDOC);
         command.args(["complete", "--index", &words.len().to_string(), "--", "envdoc"]).args(words);
-        command.current_dir(home.path()).env("ENVDOC_CONFIG", "").env("ENVDOC_NO_CONFIG", no_config);
+        command.current_dir(home.path()).env_remove("ENVDOC_CONFIG").env("ENVDOC_NO_CONFIG", no_config);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let complete = |word: &str| completed(&["check", "--only", word], "");
