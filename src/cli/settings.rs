@@ -90,7 +90,7 @@ impl SettingsFiles {
 
 /// Whether the value of a variable switches its option on, by the rule that clap applies to it.
 fn is_on(value: &OsStr) -> bool {
-    FalseyValueParser::new().parse_ref(&clap::Command::new(""), None, value).unwrap_or(true)
+    FalseyValueParser::new().parse_ref(&clap::Command::default(), None, value).unwrap_or(true)
 }
 
 /// A value that counts only if its file is trusted. `what`: `registry of the settings`; `instead`: the option

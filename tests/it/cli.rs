@@ -174,7 +174,9 @@ fn only_and_ignore_choose_checks_and_groups() {
     assert!(gpu > 5);
     assert_eq!(count(&["--only", "gpu,driver-library-mismatch"]), gpu + 1);
     assert_eq!(count(&["--only", "gpu", "--ignore", "xid-errors"]), gpu - 1);
-    assert_eq!(count(&["--only", "gpu", "--ignore", "gpu"]), 0);
+    let nothing = envdoc(&["check", "--from", &file, "--only", "gpu", "--ignore", "gpu"]);
+    assert_eq!((nothing.status.code(), text(&nothing.stdout).as_str()), (Some(2), ""));
+    assert!(text(&nothing.stderr).contains("no checks left: gpu is ignored by --ignore"));
 }
 
 #[test]

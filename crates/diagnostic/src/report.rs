@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use crate::chart::Chart;
+use crate::ignored::IgnoredEntry;
 use crate::layout::Mark;
-use crate::render::json::IgnoredEntry;
 use crate::rule::{Group, Rule};
+pub use crate::run::Run;
 use crate::{Fix, Severity, Subject, Verdict};
 
 /// The results of one command.
@@ -23,17 +24,6 @@ pub struct Report {
     pub results: Vec<Outcome>,
     /// What Markdown and HTML show after the results.
     pub sections: Vec<Section>,
-}
-
-/// When, where and with which arguments envdoc ran; a page shows it, because pages are kept and sent on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Run {
-    /// In UTC: `2026-11-27 10:45:12 UTC`.
-    pub time: String,
-    /// Name of the machine that envdoc ran on.
-    pub host: String,
-    /// As typed, without credentials: `envdoc check --from server.json --format html`.
-    pub command_line: String,
 }
 
 /// What a report shows besides its results: measurements, lines of a log.
@@ -287,22 +277,6 @@ impl Summary {
 }
 
 impl Report {
-    /// With what settings files left out of its results.
-    #[must_use]
-    pub fn without(mut self, ignored: Vec<IgnoredEntry>) -> Report {
-        self.overview.extend(Section::new("Ignored by settings files", Body::Ignored(ignored)));
-        self
-    }
-
-    /// What settings files left out of its results.
-    pub fn ignored(&self) -> &[IgnoredEntry] {
-        let entries = self.overview.iter().find_map(|section| match &section.body {
-            Body::Ignored(entries) => Some(entries.as_slice()),
-            _ => None,
-        });
-        entries.unwrap_or_default()
-    }
-
     /// How many results have each status.
     pub fn summary(&self) -> Summary {
         Summary::of(self.results.iter().map(|outcome| &outcome.verdict))

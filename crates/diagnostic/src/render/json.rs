@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind};
+pub use crate::ignored::IgnoredEntry;
 use crate::{Diagnostic, Edit, Fix, FixClass, Position, Verdict};
 
 /// One way to fix a finding.
@@ -19,35 +20,6 @@ pub struct FixEntry {
     pub edits: Vec<EditEntry>,
     /// What it does to the machine.
     pub class: FixClass,
-}
-
-/// A check or a rule that settings leave out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IgnoredEntry {
-    /// Id of the check or rule, or of a group of them.
-    pub id: String,
-    /// The settings file: relative to the working directory where it is below, else to the user's home (`~`).
-    pub file: String,
-}
-
-impl IgnoredEntry {
-    /// The ids of some entries, and the files, each once: `driver, own:x` and `envdoc.toml`.
-    pub fn ids_and_files(entries: &[IgnoredEntry]) -> (String, String) {
-        let mut files: Vec<&str> = Vec::new();
-        for one in entries {
-            if !files.contains(&one.file.as_str()) {
-                files.push(&one.file);
-            }
-        }
-        let ids: Vec<&str> = entries.iter().map(|one| one.id.as_str()).collect();
-        (ids.join(", "), files.join(", "))
-    }
-
-    /// Some entries in a line: `ignored by envdoc.toml: driver, own:x`; `None` where there are none.
-    pub fn statement(entries: &[IgnoredEntry]) -> Option<String> {
-        let (ids, files) = IgnoredEntry::ids_and_files(entries);
-        (!entries.is_empty()).then(|| format!("ignored by {files}: {ids}"))
-    }
 }
 
 /// A change to a file: text in place of a part of it.
