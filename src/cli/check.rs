@@ -10,11 +10,11 @@ use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
 use super::own_checks;
-use super::settings::{self, SettingsFiles};
-use ::config::{FailOn, Ignore};
+use super::settings::SettingsFiles;
+use ::config::FailOn;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::render::json;
+use diagnostic::render::json::{self, IgnoredEntry};
 use diagnostic::report::{Outcome, Summary};
 use diagnostic::terminal;
 use docker::live;
@@ -142,7 +142,7 @@ impl Args {
         }
         let results = judge::judge(&checks, &facts);
         let own: Vec<Outcome> = own.into_iter().map(own_checks::outcome).collect();
-        terminal::print(&self.report(&facts, &results, &own, &ignored)?)?;
+        terminal::print(&self.report(&facts, &results, &own, ignored)?)?;
         let verdicts = results.iter().map(|result| &result.verdict);
         let summary = Summary::of(verdicts.chain(own.iter().map(|outcome| &outcome.verdict)));
         Ok(settings.fail_on(self.fail_on).exit_code(&summary, settings.strict(self.strict)))
@@ -194,16 +194,15 @@ impl Args {
         facts: &Facts,
         results: &[CheckResult],
         own: &[Outcome],
-        ignored: &[&Ignore],
+        ignored: Vec<IgnoredEntry>,
     ) -> Result<String, Error> {
-        let whole = || report::report(facts, results, own);
+        let whole = || report::report(facts, results, own).without(ignored.clone());
         let text = || {
             let root = facts.system.uid == Fact::Known(0);
             diagnostic::render::text::report(&whole(), Layout { root, ..Layout::of_screen(self.verbose) })
         };
-        self.format.write(whole, text, || {
-            json::text(&report::json::report(facts, results, own, settings::entries(ignored)))
-        })
+        self.format
+            .write(whole, text, || json::text(&report::json::report(facts, results, own, ignored.clone())))
     }
 }
 

@@ -4,6 +4,7 @@
 use ::config::{Ignore, OwnCheck, Settings};
 use checks::{CHECKS, Check};
 use diagnostic::error::{Error, Kind};
+use diagnostic::render::json::IgnoredEntry;
 use diagnostic::rule::select as select_rules;
 use diagnostic::terminal;
 
@@ -17,32 +18,33 @@ const LIST: &str = "`envdoc checks` lists all checks and groups";
 pub(super) struct Selection<'s> {
     pub(super) checks: Vec<&'static Check>,
     pub(super) own: Vec<&'s OwnCheck>,
-    /// The entries of the settings that left something out.
-    pub(super) ignored: Vec<&'s Ignore>,
+    /// What the settings leave out.
+    pub(super) ignored: Vec<IgnoredEntry>,
 }
 
-/// The checks that options and settings leave; notes on standard error what the settings leave out.
+/// The checks that options and settings leave.
 /// `elsewhere`: something else than this machine is checked, of which own checks know nothing; with the hint
 /// for those who name one.
 ///
 /// # Errors
-/// A name that is none, or nothing is left because of the settings.
+/// A name that is none, an own check is named that cannot run there, or nothing is left.
 pub(super) fn select<'s>(
     settings: &'s Settings,
     only: &[String],
     ignore: &[String],
     elsewhere: Option<&'static str>,
 ) -> Result<Selection<'s>, Error> {
-    let Selected { checks: mut own, only, ignore } = own_checks::select(settings, only, ignore)?;
+    let Selected { checks: mut own, named, only, ignore: others } =
+        own_checks::select(settings, only, ignore)?;
     let mut checks = match &only {
-        Some(only) => select_rules(CHECKS, only, &ignore, WHAT, LIST)?,
+        Some(only) => select_rules(CHECKS, only, &others, WHAT, LIST)?,
         None => Vec::new(),
     };
     if let Some(hint) = elsewhere {
-        own.clear();
-        if only.is_none() {
+        if named {
             return Err(Error::new(Kind::Usage, "own checks run on this machine only").hint(hint));
         }
+        own.clear();
     }
     let is_own = |ignore: &Ignore| own.iter().any(|check| check.is_ignored_by(ignore));
     let is_built_in = |ignore: &Ignore| settings::is_of(&ignore.id, &checks);
@@ -52,18 +54,15 @@ pub(super) fn select<'s>(
     own.retain(|check| !ignored.iter().any(|ignore| check.is_ignored_by(ignore)));
     note_ineffective(settings, &own);
     checks = select_rules(&checks, &[], &built_in, WHAT, LIST)?;
-    if checks.is_empty() && own.is_empty() && !ignored.is_empty() {
-        return Err(Error::new(Kind::Usage, nothing_left(&ignored))
-            .hint("name other checks with --only, or pass --no-config"));
+    let ignored = settings::entries(&ignored);
+    if checks.is_empty() && own.is_empty() {
+        return Err(match only.is_none() && settings.checks.is_empty() {
+            true => Error::new(Kind::Usage, "no settings file defines own checks")
+                .hint("`envdoc config` lists the settings files"),
+            false => settings::nothing_left("checks", ignore, &ignored),
+        });
     }
     Ok(Selection { checks, own, ignored })
-}
-
-/// `no checks left: driver, own:x are ignored by envdoc.toml`
-fn nothing_left(ignored: &[&Ignore]) -> String {
-    let (ids, files) = settings::ids_and_files(&settings::entries(ignored));
-    let verb = if ignored.len() == 1 { "is" } else { "are" };
-    format!("no checks left: {ids} {verb} ignored by {files}")
 }
 
 /// Notes entries of untrusted files that name an own check of another file, which runs nevertheless.

@@ -158,7 +158,8 @@ impl Args {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
-        let Rules { chosen, settings, ignored } = lint_files::rules(&self.only, &self.ignore, settings)?;
+        let Rules { chosen, settings, ignored } =
+            lint_files::rules(&self.only, &self.ignore, settings.read()?)?;
         let sources = Sources {
             catalog,
             paths: self.paths(),
@@ -175,8 +176,9 @@ impl Args {
             false => (lint::lint_all(&chosen, CHECKS, &files), 0),
         };
         let linted = lint_files::linted(&chosen, &files, findings, &unreadable, skipped);
-        if !self.dry_run {
-            terminal::print(&self.report(&linted, ignored)?)?;
+        match self.dry_run {
+            true => IgnoredEntry::statement(&ignored).iter().for_each(|statement| terminal::note(statement)),
+            false => terminal::print(&self.report(&linted, &ignored)?)?,
         }
         if unwritten > 0 {
             return Ok(Kind::File.exit_code());
@@ -255,11 +257,12 @@ impl Args {
         Ok(Some(facts))
     }
 
-    fn report(&self, linted: &Linted, ignored: Vec<IgnoredEntry>) -> Result<String, Error> {
+    fn report(&self, linted: &Linted, ignored: &[IgnoredEntry]) -> Result<String, Error> {
         let Linted { findings, coverage, names, .. } = linted;
-        let json = || diagnostic::render::json::text(&json::report(findings, names, coverage, ignored));
-        let text = || report::text(findings, coverage, Layout::of_screen(false));
-        self.format.write(|| report::report(findings, coverage), text, json)
+        let document = || json::report(findings, names, coverage, ignored.to_vec());
+        let json = || diagnostic::render::json::text(&document());
+        let text = || lint_files::text(linted, ignored, Layout::of_screen(false));
+        self.format.write(|| report::report(findings, coverage).without(ignored.to_vec()), text, json)
     }
 }
 

@@ -6,13 +6,15 @@ use std::rc::Rc;
 
 use ::config::Settings;
 use diagnostic::error::Error;
+use diagnostic::layout::Layout;
 use diagnostic::render::json::IgnoredEntry;
+use diagnostic::render::text;
 use diagnostic::rule::select;
 use facts::Facts;
-use lint::report::Coverage;
+use lint::report::{self, Coverage};
 use lint::{File, Finding, RULES, Rule, Skipped, Unreadable, World};
 
-use super::settings::{self, SettingsFiles};
+use super::settings;
 
 /// The rules that the options and the settings leave.
 pub(super) struct Rules {
@@ -23,13 +25,18 @@ pub(super) struct Rules {
 }
 
 /// The rules that the options and the settings leave.
-pub(super) fn rules(only: &[String], ignore: &[String], files: &SettingsFiles) -> Result<Rules, Error> {
+///
+/// # Errors
+/// A name that is none, or nothing is left.
+pub(super) fn rules(only: &[String], ignore: &[String], settings: Settings) -> Result<Rules, Error> {
     let list = "`envdoc lint --rules` lists all rules";
-    let chosen = select(RULES, only, ignore, "rule or group", list)?;
-    let settings = files.read()?;
-    let ignored = settings::ignored(&settings, &chosen);
-    let chosen = select(&chosen, &[], &settings::ids_of(&ignored), "rule or group", list)?;
+    let mut chosen = select(RULES, only, ignore, "rule or group", list)?;
+    let ignored = settings::left_out(&settings, |ignore| settings::is_of(&ignore.id, &chosen));
+    chosen.retain(|rule| !ignored.iter().any(|ignore| settings::is_of(&ignore.id, [rule])));
     let ignored = settings::entries(&ignored);
+    if chosen.is_empty() {
+        return Err(settings::nothing_left("rules", ignore, &ignored));
+    }
     Ok(Rules { chosen, settings, ignored })
 }
 
@@ -75,6 +82,13 @@ pub(super) fn linted(
     let complete = named.count() == 0;
     let coverage = Coverage::of(rules, files, unreadable.len(), skipped);
     Linted { findings, coverage, names: names(files), complete }
+}
+
+/// The report for people, with what the settings leave out.
+pub(super) fn text(linted: &Linted, ignored: &[IgnoredEntry], layout: Layout) -> String {
+    let mut text = report::text(&linted.findings, &linted.coverage, layout);
+    text::ignored(&mut text, ignored, layout);
+    text
 }
 
 fn names(files: &[File]) -> Vec<String> {

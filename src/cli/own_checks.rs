@@ -9,6 +9,8 @@ use diagnostic::suggest::nearest;
 /// The own checks that `--only` and `--ignore` leave, and what these options say of built-in checks.
 pub(super) struct Selected<'s> {
     pub(super) checks: Vec<&'s OwnCheck>,
+    /// Whether `--only` names own checks or their group.
+    pub(super) named: bool,
     /// `--only` without own checks; `None`: nothing but own checks is asked for.
     pub(super) only: Option<Vec<String>>,
     /// `--ignore` without own checks.
@@ -34,8 +36,9 @@ pub(super) fn select<'s>(
     let called = |names: &[String], check: &OwnCheck| names.iter().any(|name| check.is_called(name));
     let mut checks: Vec<&OwnCheck> = settings.checks.iter().collect();
     checks.retain(|check| (all || called(&own_only, check)) && !called(&own_ignore, check));
-    let nothing_else = !own_only.is_empty() && other_only.iter().all(String::is_empty);
-    Ok(Selected { checks, only: (!nothing_else).then_some(other_only), ignore: other_ignore })
+    let named = !own_only.is_empty();
+    let nothing_else = named && other_only.iter().all(String::is_empty);
+    Ok(Selected { checks, named, only: (!nothing_else).then_some(other_only), ignore: other_ignore })
 }
 
 /// Runs the command, if its file is trusted, and shows that it is waited for.

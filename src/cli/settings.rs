@@ -1,10 +1,12 @@
 //! Settings files: which ones a run reads, and what they leave out.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ::config::{Guarded, Ignore, Origins, Settings, TrustStore};
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
+use clap::builder::{FalseyValueParser, TypedValueParser as _};
 use diagnostic::error::{Error, Kind};
 use diagnostic::render::json::IgnoredEntry;
 use diagnostic::rule::Rule;
@@ -43,7 +45,7 @@ pub(super) struct SettingsFiles {
         global = true,
         env = "ENVDOC_NO_CONFIG",
         hide_env_values = true,
-        value_parser = clap::builder::FalseyValueParser::new(),
+        value_parser = FalseyValueParser::new(),
         help_heading = SETTINGS,
         hide_short_help = true
     )]
@@ -53,7 +55,8 @@ pub(super) struct SettingsFiles {
 impl SettingsFiles {
     /// Those of a command line without options, for the completion of one.
     pub(super) fn of_environment() -> SettingsFiles {
-        SettingsFiles { config: variable("ENVDOC_CONFIG"), no_config: variable("ENVDOC_NO_CONFIG").is_some() }
+        let no_config = variable("ENVDOC_NO_CONFIG").is_some_and(|value| is_on(value.as_os_str()));
+        SettingsFiles { config: variable("ENVDOC_CONFIG"), no_config }
     }
 
     /// The settings of this run.
@@ -76,12 +79,18 @@ impl SettingsFiles {
         let mut origins = ::config::origins(&here, user_directory().as_deref(), Path::new("/etc"));
         if let Some(file) = &self.config {
             if !file::is_file(file) {
-                return Err(file::missing(file).hint("--config requires a settings file"));
+                let error = ::config::load_one(file).err().unwrap_or_else(|| file::missing(file));
+                return Err(error.hint("--config requires a settings file"));
             }
             origins.project = Some(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         }
         Ok(origins)
     }
+}
+
+/// Whether the value of a variable switches its option on, by the rule that clap applies to it.
+fn is_on(value: &OsStr) -> bool {
+    FalseyValueParser::new().parse_ref(&clap::Command::default(), None, value).unwrap_or(true)
 }
 
 /// A value that counts only if its file is trusted. `what`: `registry of the settings`; `instead`: the option
@@ -139,18 +148,21 @@ pub(super) fn place(origin: &::config::Origin) -> String {
     format!("{}, line {}", shown(&origin.file), origin.line)
 }
 
-/// A file as messages show it: relative to the working directory where it is below.
+/// A file as messages show it: relative to the working directory where it is below, else to the user's
+/// directories. Reports and answers to agents then do not name the user.
 pub(super) fn shown(file: &Path) -> String {
     let here = std::path::absolute(".").unwrap_or_default();
-    visible::path(file.strip_prefix(&here).unwrap_or(file))
-}
-
-/// Which of these rules the settings leave out everywhere. Notes them and ended entries on standard error.
-pub(super) fn ignored<'s, 'r, R: Rule + 'static>(
-    settings: &'s Settings,
-    rules: impl IntoIterator<Item = &'r &'static R> + Clone,
-) -> Vec<&'s Ignore> {
-    left_out(settings, |ignore| is_of(&ignore.id, rules.clone()))
+    let of_user = [("~", variable("HOME")), ("$XDG_CONFIG_HOME", variable("XDG_CONFIG_HOME"))];
+    let below = |(name, directory): (&str, Option<PathBuf>)| {
+        let directory = directory.filter(|path| path.is_absolute() && path.parent().is_some())?;
+        let real = file::canonical(&directory).unwrap_or_else(|_| directory.clone());
+        let inner = file.strip_prefix(real).or_else(|_| file.strip_prefix(directory)).ok()?;
+        Some(Path::new(name).join(inner))
+    };
+    match file.strip_prefix(&here) {
+        Ok(inner) => visible::path(inner),
+        Err(_) => visible::path(&of_user.into_iter().find_map(below).unwrap_or_else(|| file.to_owned())),
+    }
 }
 
 /// Whether an id is that of one of these rules, or of its group.
@@ -161,7 +173,7 @@ pub(super) fn is_of<'r, R: Rule + 'static>(
     rules.into_iter().any(|rule| rule.id() == id || rule.group().id == id)
 }
 
-/// [`ignored`] of whatever an entry is about.
+/// The entries about something that leave it out everywhere. Notes ended ones on standard error.
 pub(super) fn left_out(settings: &Settings, concerns: impl Fn(&Ignore) -> bool) -> Vec<&Ignore> {
     let day = today();
     let concerns = |ignore: &&Ignore| concerns(ignore);
@@ -173,47 +185,40 @@ pub(super) fn left_out(settings: &Settings, concerns: impl Fn(&Ignore) -> bool) 
             ignore.id
         ));
     }
-    let left: Vec<&Ignore> = settings.ignores.everywhere(day).filter(&concerns).collect();
-    if let Some(statement) = statement(&left) {
-        terminal::note(&statement);
-    }
-    left
+    settings.ignores.everywhere(day).filter(&concerns).collect()
 }
 
-/// The ids of entries, for [`diagnostic::rule::select`].
-pub(super) fn ids_of(ignored: &[&Ignore]) -> Vec<String> {
-    ignored.iter().map(|ignore| ignore.id.clone()).collect()
-}
-
-/// The entries in documents.
+/// The entries in reports.
 pub(super) fn entries(ignored: &[&Ignore]) -> Vec<IgnoredEntry> {
     let entry = |ignore: &&Ignore| IgnoredEntry { id: ignore.id.clone(), file: shown(&ignore.origin.file) };
     ignored.iter().map(entry).collect()
 }
 
-/// The entries for people: `ignored by envdoc.toml: driver, own:x`; `None` where there are none.
-pub(super) fn statement(ignored: &[&Ignore]) -> Option<String> {
-    statement_of(&entries(ignored))
-}
-
-/// [`statement`] of entries of a document.
-pub(super) fn statement_of(ignored: &[IgnoredEntry]) -> Option<String> {
-    let (ids, files) = ids_and_files(ignored);
-    (!ignored.is_empty()).then(|| format!("ignored by {files}: {ids}"))
-}
-
-/// `driver, own:x` and `envdoc.toml`.
-pub(super) fn ids_and_files(ignored: &[IgnoredEntry]) -> (String, String) {
-    let mut files: Vec<&str> = ignored.iter().map(|one| one.file.as_str()).collect();
-    files.dedup();
-    let ids: Vec<&str> = ignored.iter().map(|one| one.id.as_str()).collect();
-    (ids.join(", "), files.join(", "))
+/// The error where nothing is left to run: `no checks left: driver, own:x are ignored by envdoc.toml`.
+/// `what`: `checks`; `skipped`: what `--ignore` names.
+pub(super) fn nothing_left(what: &str, skipped: &[String], ignored: &[IgnoredEntry]) -> Error {
+    let named = skipped.iter().filter(|id| !id.is_empty());
+    let mut all: Vec<IgnoredEntry> =
+        named.map(|id| IgnoredEntry { id: id.clone(), file: "--ignore".to_owned() }).collect();
+    all.extend_from_slice(ignored);
+    let (ids, files) = IgnoredEntry::ids_and_files(&all);
+    let verb = if all.len() == 1 { "is" } else { "are" };
+    let no_config = if ignored.is_empty() { "" } else { ", or pass --no-config" };
+    Error::new(Kind::Usage, format!("no {what} left: {ids} {verb} ignored by {files}"))
+        .hint(format!("name other {what} with --only{no_config}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ::config::Origin;
+
+    #[test]
+    fn variables_switch_options_on_as_clap_reads_them() {
+        for (value, on) in [("", false), ("0", false), ("false", false), ("off", false), ("1", true)] {
+            assert_eq!(is_on(OsStr::new(value)), on, "{value}");
+        }
+    }
 
     #[test]
     fn an_entry_that_names_nothing_is_an_error_with_the_nearest_name() {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use ::config::{Guarded, Settings};
 use diagnostic::error::{Error, Kind};
 use diagnostic::{terminal, visible};
-use host::file;
 
 use super::settings::{self, SettingsFiles};
 
@@ -45,12 +44,13 @@ impl Args {
         let file = self.file(files)?;
         let store = settings::trust_store();
         if self.revoke {
-            let shown = visible::path(&file);
-            let message = match store.remove(&file)? {
-                true => format!("{shown} is no longer trusted"),
-                false => format!("{shown} was not trusted"),
+            let Some(revoked) = store.remove(&file)? else {
+                let message = format!("{} was not trusted", visible::path(&file));
+                return Err(
+                    Error::new(Kind::Usage, message).hint("`envdoc trust --list` lists the trusted files")
+                );
             };
-            terminal::note(&message);
+            terminal::note(&format!("{} is no longer trusted", visible::path(&revoked)));
             return Ok(0);
         }
         let (content, text) = ::config::load_one(&file)?;
@@ -65,10 +65,7 @@ impl Args {
 
     fn file(&self, files: &SettingsFiles) -> Result<PathBuf, Error> {
         if let Some(file) = &self.file {
-            if !self.revoke && !file::is_file(file) {
-                return Err(file::missing(file));
-            }
-            return Ok(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+            return Ok(file.clone());
         }
         files.origins()?.project.ok_or_else(|| {
             Error::new(Kind::Usage, "no project settings file here or in a parent directory")

@@ -164,16 +164,29 @@ fn fish_completes_on_tab() {
 #[test]
 fn own_checks_complete() {
     let home = tempfile::tempdir().unwrap();
-    let complete = |word: &str| {
+    let completed = |words: &[&str], no_config: &str| {
         let mut command = Command::new(ENVDOC);
-        command.args(["complete", "--index", "3", "--", "envdoc", "check", "--only", word]);
-        command.current_dir(home.path()).env_remove("ENVDOC_CONFIG").env_remove("ENVDOC_NO_CONFIG");
+        command.args(["complete", "--index", &words.len().to_string(), "--", "envdoc"]).args(words);
+        command.current_dir(home.path()).env_remove("ENVDOC_CONFIG").env("ENVDOC_NO_CONFIG", no_config);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
+    let complete = |word: &str| completed(&["check", "--only", word], "");
     assert_eq!(complete("own"), "");
     let settings = home.path().join("envdoc.toml");
     fs::write(&settings, "[[check]]\nname = 'scratch'\ncommand = 'mountpoint /scratch'\n").unwrap();
     assert_eq!(complete("own"), "own\tOwn checks\nown:scratch\town check: mountpoint /scratch\n");
+    assert_eq!(completed(&["explain", "own:"], ""), "own:scratch\town check: mountpoint /scratch\n");
+    // The variable as the option reads it.
+    for (value, on) in [("0", false), ("false", false), ("1", true)] {
+        assert_eq!(completed(&["check", "--only", "own"], value).is_empty(), on, "{value}");
+    }
+    let secrets = "TOKEN=hunter2 curl https://u:secretpw@h/x";
+    fs::write(&settings, format!("[[check]]\nname = 'scratch'\ncommand = '{secrets}'\n")).unwrap();
+    for words in [&["check", "--only", "own"][..], &["explain", "own:"]] {
+        let shown = completed(words, "");
+        let hidden = !shown.contains("hunter2") && !shown.contains("secretpw");
+        assert!(shown.contains("own:scratch\town check: ") && hidden, "{shown}");
+    }
     fs::write(&settings, "[[check]]\nnaam = 'scratch'\n").unwrap();
     assert_eq!(complete("own"), "");
 }

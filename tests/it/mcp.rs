@@ -217,6 +217,37 @@ fn no_tool_reads_the_connection() {
     assert_eq!((code, rest.as_str()), (Some(0), ""));
 }
 
+/// Variables with which settings files count.
+fn variables(home: &str) -> [(&str, &str); 4] {
+    [("HOME", home), ("XDG_CONFIG_HOME", ""), ("XDG_STATE_HOME", ""), ("ENVDOC_NO_CONFIG", "")]
+}
+
+/// Such an answer would look complete.
+#[test]
+fn a_call_of_which_nothing_or_a_part_can_run_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "ignore = ['base-image-missing']\n[[check]]\nname = 'z'\ncommand = 'true'\n";
+    std::fs::write(folder.path().join("envdoc.toml"), settings).unwrap();
+    std::fs::write(folder.path().join("Dockerfile"), "FROM python:3.12\n").unwrap();
+    let variables = variables(folder.path().to_str().unwrap());
+    let mut server = Server::spawn(&["mcp"], folder.path(), &variables).begun();
+    for (tool, arguments, message) in [
+        ("lint", json!({"paths": ["Dockerfile"], "only": ["base-image-missing"]}), "no rules left"),
+        ("check", json!({"only": ["driver"], "ignore": ["driver"]}), "no checks left"),
+        (
+            "check",
+            json!({"only": ["own", "driver"], "from": "m.json"}),
+            "own checks run on this machine only",
+        ),
+    ] {
+        server.send(&call(1, tool, &arguments));
+        let answer = server.receive()["result"].clone();
+        assert_eq!(answer["isError"], true, "{answer}");
+        assert!(answer["content"][0]["text"].as_str().unwrap().contains(message), "{answer}");
+    }
+    assert_eq!(server.end().0, Some(0));
+}
+
 /// An agent must not take a check that did not run for one that passed.
 #[test]
 fn ignored_and_own_checks_are_in_the_answer() {
@@ -228,8 +259,7 @@ fn ignored_and_own_checks_are_in_the_answer() {
     std::fs::write(project.join("envdoc.toml"), settings).unwrap();
     std::fs::write(project.join("Dockerfile"), "FROM python:3.12\n").unwrap();
     let home = folder.path().to_str().unwrap();
-    let variables =
-        [("HOME", home), ("XDG_CONFIG_HOME", ""), ("XDG_STATE_HOME", ""), ("ENVDOC_NO_CONFIG", "")];
+    let variables = variables(home);
     for trusted in [false, true] {
         if trusted {
             let trust = Command::new(env!("CARGO_BIN_EXE_envdoc"))
@@ -262,6 +292,47 @@ fn ignored_and_own_checks_are_in_the_answer() {
         assert_eq!(server.end().0, Some(0));
     }
     assert!(!project.join("ran").exists());
+}
+
+/// The user's settings file has the user's name in its path.
+#[test]
+fn answers_do_not_name_the_user_whose_settings_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("project");
+    let home = folder.path().join("home/alice");
+    let settings = home.join(".config/envdoc/envdoc.toml");
+    for directory in [&project, settings.parent().unwrap()] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    std::fs::write(project.join("Dockerfile"), "FROM python:3.12\n").unwrap();
+    std::fs::write(&settings, "ignore = ['driver-library-mismatch', 'base-image-missing']\n").unwrap();
+    let variables = variables(home.to_str().unwrap());
+    let mut server = Server::spawn(&["mcp"], &project, &variables).begun();
+    let mut answer = |tool: &str, arguments: Value| {
+        server.send(&call(1, tool, &arguments));
+        server.receive()["result"].clone()
+    };
+    let file = "~/.config/envdoc/envdoc.toml";
+    let by_user = |answer: &Value, is_error: bool| {
+        assert_eq!(answer["isError"].as_bool().unwrap_or_default(), is_error, "{answer}");
+        let shown = answer.to_string();
+        assert!(shown.contains(file) && !shown.contains("alice"), "{shown}");
+    };
+    by_user(&answer("check", json!({"only": ["driver"]})), false);
+    by_user(&answer("check", json!({"only": ["driver-library-mismatch"]})), true);
+    by_user(&answer("lint", json!({"paths": ["Dockerfile"]})), false);
+    by_user(&answer("lint", json!({"paths": ["Dockerfile"], "only": ["base-image-missing"]})), true);
+    std::fs::write(&settings, "strict = 1\n").unwrap();
+    for (tool, arguments, named) in [
+        ("check", json!({"only": ["driver"]}), false),
+        ("check", json!({"only": ["driver"], "redact": false}), true),
+        ("lint", json!({"paths": ["Dockerfile"]}), false),
+    ] {
+        let shown = answer(tool, arguments).to_string();
+        assert!(shown.contains("strict must be true or false"), "{shown}");
+        assert_eq!(shown.contains("alice"), named, "{shown}");
+    }
+    assert_eq!(server.end().0, Some(0));
 }
 
 /// `DOCKER_HOST` is no argument of a call.

@@ -243,7 +243,7 @@ fn every_format_has_own_checks_and_the_exit_code_counts_them() {
     checkout.run(&["trust"]);
     let output = checkout.run(&["check", "--only", "own", "--fail-on", "warning"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stderr).contains("ignored by envdoc.toml: own:scratch-mounted"));
+    assert!(text(&output.stdout).contains("ignored by envdoc.toml: own:scratch-mounted"));
 }
 
 #[test]
@@ -256,9 +256,12 @@ fn commands_run_for_this_machine_alone() {
     for of in [["--from", "m.json"], ["--root", "."]] {
         let output = checkout.run(&[&["check", "--format", "json"], &of[..]].concat());
         assert!(!text(&output.stdout).contains("own:x"), "{of:?}");
-        let refused = checkout.run(&[&["check", "--only", "own"], &of[..]].concat());
-        assert_eq!(refused.status.code(), Some(2));
-        assert!(text(&refused.stderr).contains("own checks run on this machine only"));
+        // Also next to others: a report without it would look as if it had passed.
+        for only in ["own", "own:x", "own:x,driver", "driver,own"] {
+            let refused = checkout.run(&[&["check", "--only", only], &of[..]].concat());
+            assert_eq!(refused.status.code(), Some(2), "{only}");
+            assert!(text(&refused.stderr).contains("own checks run on this machine only"), "{only}");
+        }
     }
     assert!(!marker.exists());
     assert_eq!(checkout.status_of("own:x"), "pass");
@@ -432,4 +435,169 @@ fn uv_does_not_read_the_settings_of_a_checkout() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(fs::read_to_string(&seen).unwrap(), "/\n");
+}
+
+/// The link is called pyproject.toml, which says where in the file the settings are; the file is not.
+#[test]
+fn the_advised_command_trusts_a_file_behind_a_link() {
+    let checkout = Checkout::new();
+    let infra = checkout.folder.path().join("infra");
+    fs::create_dir(&infra).unwrap();
+    let settings = "[project]\nname = 'x'\n[[tool.envdoc.check]]\nname = 'x'\ncommand = 'true'\n";
+    fs::write(infra.join("common.toml"), settings).unwrap();
+    std::os::unix::fs::symlink("../infra/common.toml", checkout.project().join("pyproject.toml")).unwrap();
+    let (_, status, message) = checkout.checked(&[]).swap_remove(0);
+    assert_eq!(status, "unknown");
+    let command = message.split_once("`envdoc ").unwrap().1.trim_end_matches('`');
+    let output = checkout.run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(0), "{command}: {}", text(&output.stderr));
+    assert_eq!(checkout.status_of("own:x"), "pass");
+}
+
+#[test]
+fn a_file_of_two_levels_counts_once() {
+    let checkout = Checkout::new();
+    let user = checkout.folder.path().join("home/.config/envdoc/envdoc.toml");
+    fs::write(&user, "ignore = ['memlock-too-small']\n[[check]]\nname = 'disk'\ncommand = 'exit 1'\n")
+        .unwrap();
+    std::os::unix::fs::symlink(&user, checkout.project().join("envdoc.toml")).unwrap();
+    let results: Vec<(String, String)> =
+        checkout.checked(&[]).into_iter().map(|(id, status, _)| (id, status)).collect();
+    assert_eq!(results, [("own:disk".to_owned(), "error".to_owned())]);
+}
+
+/// A setting that silently does nothing would be worse than an error.
+#[test]
+fn a_settings_file_that_cannot_be_read_is_an_error_with_the_reason() {
+    let checkout = Checkout::new();
+    let file = checkout.project().join("envdoc.toml");
+    std::os::unix::fs::symlink("submodule/envdoc.toml", &file).unwrap();
+    for arguments in [&["check", "--only", "system"][..], &["config"], &["trust"], &["trust", "envdoc.toml"]]
+    {
+        let output = checkout.run(arguments);
+        assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""), "{arguments:?}");
+        let why = "envdoc.toml: the link leads to a file that does not exist";
+        assert!(text(&output.stderr).contains(why), "{arguments:?}: {}", text(&output.stderr));
+    }
+    assert_eq!(checkout.run(&["config", "--no-config"]).status.code(), Some(0));
+    std::os::unix::fs::symlink("loop.toml", checkout.project().join("loop.toml")).unwrap();
+    let pipe = checkout.project().join("pipe.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (name, why) in [
+        ("loop.toml", "symbolic links"),
+        ("pipe.toml", "it is a named pipe, not a file"),
+        ("none.toml", "no such file"),
+    ] {
+        for arguments in [&["trust", name][..], &["config", "--config", name]] {
+            let output = checkout.run(arguments);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+            assert!(text(&output.stderr).contains(why), "{arguments:?}: {}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_gone_can_be_revoked() {
+    let checkout = Checkout::new();
+    let infra = checkout.folder.path().canonicalize().unwrap().join("infra");
+    fs::create_dir(&infra).unwrap();
+    let file = infra.join("envdoc.toml");
+    std::os::unix::fs::symlink("../infra/envdoc.toml", checkout.project().join("envdoc.toml")).unwrap();
+    for name in ["../infra/envdoc.toml", "envdoc.toml"] {
+        fs::write(&file, CHECKS).unwrap();
+        assert_eq!(checkout.run(&["trust", name]).status.code(), Some(0));
+        fs::remove_file(&file).unwrap();
+        let revoked = checkout.run(&["trust", "--revoke", name]);
+        let message = format!("{} is no longer trusted\n", file.display());
+        assert_eq!((revoked.status.code(), text(&revoked.stderr)), (Some(0), message), "{name}");
+        assert_eq!(text(&checkout.run(&["trust", "--list"]).stdout), "No file is trusted.\n");
+        let again = checkout.run(&["trust", "--revoke", name]);
+        assert_eq!(again.status.code(), Some(2), "nothing was revoked");
+        assert!(text(&again.stderr).contains("was not trusted"), "{}", text(&again.stderr));
+    }
+}
+
+/// The machine of a snapshot in tests/servers.
+fn server(name: &str) -> String {
+    format!("{}/tests/servers/{name}.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn every_format_names_what_is_left_out_even_if_quiet() {
+    let checkout = Checkout::new();
+    checkout.write("envdoc.toml", "ignore = ['driver-library-mismatch', 'base-image-missing']\n");
+    checkout.write("Dockerfile", "FROM python:3.12\n");
+    let machine = server("broken-driver-library-mismatch");
+    let check = ["check", "--only", "driver", "--from", &machine];
+    let of = [(&check[..], "driver-library-mismatch"), (&["lint", "Dockerfile"], "base-image-missing")];
+    for (command, id) in of {
+        for format in ["text", "json", "junit", "sarif", "github", "markdown", "html"] {
+            let output = checkout.run(&[command, &["--quiet", "--format", format]].concat());
+            let shown = text(&output.stdout);
+            assert!(shown.contains(id) && shown.contains("envdoc.toml"), "{format}: {shown}");
+            assert_eq!(text(&output.stderr), "", "{format}: once, in the report");
+        }
+    }
+    let complete = checkout.run(&[&check[..], &["--no-config", "--format", "json"]].concat());
+    let report: Value = serde_json::from_slice(&complete.stdout).unwrap();
+    assert_eq!(report["ignored"], serde_json::json!([]), "nothing is left out");
+}
+
+#[test]
+fn settings_ignore_checks_of_clusters() {
+    let checkout = Checkout::new();
+    checkout.write("envdoc.toml", "ignore = ['fleet-gpu-differs', 'driver']\n");
+    let machines =
+        [server("broken-driver-library-mismatch"), server("broken-container-compat-newer-than-driver")];
+    let command = ["cluster", "check", "--from", &machines[0], &machines[1]];
+    let document = |arguments: &[&str]| -> Value {
+        let output = checkout.run(&[&command[..], &["--format", "json"], arguments].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    };
+    let has = |results: &Value, id: &str| results.as_array().unwrap().iter().any(|one| one["check"] == id);
+    let of_driver = |node: &Value| has(&node["results"], "driver-library-mismatch");
+    let (all, left) = (document(&["--no-config"]), document(&[]));
+    assert!(has(&all["results"], "fleet-gpu-differs") && !has(&left["results"], "fleet-gpu-differs"));
+    assert!(all["nodes"].as_array().unwrap().iter().all(of_driver), "{all}");
+    assert!(!left["nodes"].as_array().unwrap().iter().any(of_driver), "{left}");
+    let statement = "ignored by envdoc.toml: fleet-gpu-differs, driver";
+    assert!(left["notes"].as_array().unwrap().iter().any(|note| note == statement), "{}", left["notes"]);
+    for format in ["text", "junit", "sarif", "github", "markdown", "html"] {
+        let shown = text(&checkout.run(&[&command[..], &["--format", format]].concat()).stdout);
+        assert!(shown.contains("fleet-gpu-differs") && shown.contains("envdoc.toml"), "{format}: {shown}");
+    }
+}
+
+#[test]
+fn a_run_in_which_nothing_is_left_is_an_error() {
+    let checkout = Checkout::new();
+    checkout.write("Dockerfile", "FROM python:3.12\n");
+    let refused = |arguments: &[&str], message: &str| {
+        let output = checkout.run(arguments);
+        assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(text(&output.stderr).contains(message), "{arguments:?}: {}", text(&output.stderr));
+    };
+    refused(
+        &["check", "--only", "own", "--ignore", "memlock-too-small"],
+        "no settings file defines own checks",
+    );
+    checkout
+        .write("envdoc.toml", "ignore = ['base-image-missing']\n[[check]]\nname = 'x'\ncommand = 'true'\n");
+    let by_option = "no checks left: driver is ignored by --ignore";
+    refused(&["check", "--only", "driver", "--ignore", "driver"], by_option);
+    refused(&["check", "--only", "own", "--ignore", "own:x"], "no checks left: own:x is ignored by --ignore");
+    let by_file = "no rules left: base-image-missing is ignored by envdoc.toml";
+    refused(&["lint", "Dockerfile", "--only", "base-image-missing"], by_file);
+    let lint = ["lint", "--no-config", "--only", "base-image-missing", "--ignore", "base-image-missing"];
+    refused(&lint, "no rules left: base-image-missing is ignored by --ignore");
+}
+
+#[test]
+fn a_name_that_no_own_check_can_have_is_explained() {
+    let checkout = Checkout::new();
+    for name in ["own:", "own:A_b"] {
+        let output = checkout.run(&["explain", name]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("an own check is own:NAME"), "{}", text(&output.stderr));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use host::file;
+use host::{file, link};
 
 /// The name of a settings file.
 const NAME: &str = "envdoc.toml";
@@ -11,7 +11,8 @@ const PYPROJECT: &str = "pyproject.toml";
 /// Longer files are not settings, in bytes.
 pub(crate) const LIMIT_BYTES: u64 = 1 << 20;
 
-/// The files that settings may come from, the strongest first. A file that does not exist is left out.
+/// The files that settings may come from, the strongest first. A file that does not exist is left out; a link
+/// that leads nowhere is not, so that reading it fails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origins {
     /// Of the project: in the working directory or the nearest one above.
@@ -28,12 +29,13 @@ pub struct Origins {
 /// counts. A `pyproject.toml` counts only with the table `[tool.envdoc]`.
 pub fn origins(directory: &Path, user: Option<&Path>, machine: &Path) -> Origins {
     let above = directory.ancestors().filter(|directory| directory.is_absolute());
-    let project = above.flat_map(|directory| [directory.join(NAME), directory.join(PYPROJECT)]);
-    let existing = |path: PathBuf| file::is_file(&path).then_some(path);
+    let mut project = above.flat_map(|directory| [directory.join(NAME), directory.join(PYPROJECT)]);
+    let existing = |path: PathBuf| link::is_there(&path).then_some(path);
     Origins {
-        project: project
-            .filter(|path| file::is_file(path))
-            .find(|path| !is_pyproject(path) || has_table(path)),
+        project: project.find(|path| match is_pyproject(path) {
+            true => file::is_file(path) && has_table(path),
+            false => link::is_there(path),
+        }),
         user: user.and_then(|directory| existing(directory.join("envdoc").join(NAME))),
         machine: existing(machine.join("envdoc").join(NAME)),
     }
@@ -72,6 +74,8 @@ mod tests {
         assert_eq!(found(&below), Some(root.join("a").join(PYPROJECT)));
         std::fs::write(root.join("a").join(NAME), "").unwrap();
         assert_eq!(found(&below), Some(root.join("a").join(NAME)), "envdoc.toml before pyproject.toml");
+        std::os::unix::fs::symlink("nowhere", below.join(NAME)).unwrap();
+        assert_eq!(found(&below), Some(below.join(NAME)), "a link that leads nowhere is found, not passed");
     }
 
     #[test]

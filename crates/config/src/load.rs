@@ -1,9 +1,11 @@
 //! Reads the files of all levels.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use diagnostic::Position;
-use host::file;
+use diagnostic::error::{Error, Kind};
+use diagnostic::{Position, visible};
+use host::{file, link};
 
 use crate::error::{ConfigError, ConfigErrorKind};
 use crate::find::{LIMIT_BYTES, Origins, is_pyproject};
@@ -12,35 +14,43 @@ use crate::settings::Settings;
 use crate::source::Source;
 use crate::trust::{Distrust, TrustStore, Untrusted};
 
-/// Reads the files.
+/// Reads the files, each once: the user's own file is the user's, also where a project links to it.
 ///
 /// # Errors
 /// A file that cannot be read, is no TOML, or has a key or a value that envdoc does not know.
-pub fn load(origins: &Origins, store: &TrustStore) -> Result<Settings, diagnostic::error::Error> {
+pub fn load(origins: &Origins, store: &TrustStore) -> Result<Settings, Error> {
     type Judge = fn(&TrustStore, &Path, &str) -> Result<(), Distrust>;
     let levels: [(&Option<PathBuf>, Judge); 3] = [
         (&origins.project, TrustStore::judge),
         (&origins.user, TrustStore::judge_own),
         (&origins.machine, TrustStore::judge_own),
     ];
+    let mut files = Vec::new();
+    for (found, judge) in levels {
+        let Some(found) = found else { continue };
+        let path = real(found).map_err(|error| error.hint("--no-config leaves all settings files out"))?;
+        files.push((found, path, judge));
+    }
     let mut settings = Settings::default();
-    for (path, judge) in levels {
-        let Some(path) = path else { continue };
+    for (index, (found, path, judge)) in files.iter().enumerate() {
+        if files[index + 1..].iter().any(|(_, other, _)| other == path) {
+            continue;
+        }
         // What is judged is what is used. The text is read once; commands run in the directory of the file
-        // that a link leads to, and relative paths begin there: that file is trusted, not the link.
-        let in_table = is_pyproject(path);
-        let path = real(path)?;
-        let text = text(&path)?;
-        let judged = judge(store, &path, &text);
-        let untrusted = judged.err().map(|why| Untrusted { file: path.clone(), why });
-        settings = settings.or(parse_as(&path, &text, untrusted, in_table)?);
+        // that a link leads to, and relative paths begin there: that path with this text is trusted, not the
+        // link, whatever either leads to by now.
+        let text = text(path)?;
+        let judged = judge(store, path, &text);
+        let untrusted =
+            judged.err().map(|why| Untrusted { file: path.clone(), found: (*found).clone(), why });
+        settings = settings.or(parse_as(path, &text, untrusted, is_pyproject(found))?);
     }
     Ok(settings)
 }
 
 /// One file with everything in it, as if it were trusted: to show a person what trusting it means. With its
 /// text, which is what is trusted then.
-pub fn load_one(path: &Path) -> Result<(Settings, String), diagnostic::error::Error> {
+pub fn load_one(path: &Path) -> Result<(Settings, String), Error> {
     let in_table = is_pyproject(path);
     let path = real(path)?;
     let text = text(&path)?;
@@ -48,11 +58,22 @@ pub fn load_one(path: &Path) -> Result<(Settings, String), diagnostic::error::Er
 }
 
 /// The path with links followed.
-fn real(path: &Path) -> Result<PathBuf, diagnostic::error::Error> {
-    file::canonical(path).map_err(|error| file::unreadable(path, &error))
+fn real(path: &Path) -> Result<PathBuf, Error> {
+    file::canonical(path).map_err(|error| {
+        match error.kind() == io::ErrorKind::NotFound && link::is_there(path) {
+            true => {
+                let shown = visible::path(path);
+                Error::new(
+                    Kind::File,
+                    format!("cannot read {shown}: the link leads to a file that does not exist"),
+                )
+            }
+            false => file::unreadable(path, &error),
+        }
+    })
 }
 
-fn text(path: &Path) -> Result<String, diagnostic::error::Error> {
+fn text(path: &Path) -> Result<String, Error> {
     file::text_up_to(path, LIMIT_BYTES).map_err(|error| file::unreadable(path, &error))
 }
 
@@ -124,7 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("envdoc.toml");
         let of = |text: &str| {
-            let untrusted = Untrusted { file: path.clone(), why: Distrust::Never };
+            let untrusted = Untrusted { file: path.clone(), found: path.clone(), why: Distrust::Never };
             parse(&path, text, Some(untrusted)).unwrap()
         };
         let harmless = of("fail-on = 'note'\nignore = ['thp']\ncluster-file = './ops/c.yaml'\n");
@@ -178,6 +199,54 @@ mod tests {
             let origins = Origins { project: Some(link), ..Origins::default() };
             assert!(load(&origins, &store).unwrap().strict(false));
         }
+    }
+
+    /// The name of the link says whether the settings are in a table: the command must have it.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test writes files")]
+    fn the_command_that_trusts_names_the_file_as_it_was_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (real, link) = (root.join("common.toml"), root.join("pyproject.toml"));
+        std::fs::write(&real, "[project]\nname = 'x'\n[tool.envdoc]\nregistry = 'a.example'\n").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let origins = Origins { project: Some(link.clone()), ..Origins::default() };
+        let settings = load(&origins, &TrustStore::new(None)).unwrap();
+        assert_eq!(settings.untrusted[0].file, real);
+        assert_eq!(settings.untrusted[0].command(), format!("envdoc trust {}", link.display()));
+        assert!(load_one(&link).is_ok() && load_one(&real).is_err());
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test writes files")]
+    fn a_file_on_two_levels_counts_once_as_the_users() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (user, link) = (root.join("user.toml"), root.join("envdoc.toml"));
+        std::fs::write(&user, "ignore = ['thp']\n[[check]]\nname = 'x'\ncommand = 'true'\n").unwrap();
+        std::os::unix::fs::symlink(&user, &link).unwrap();
+        let origins = Origins { project: Some(link), user: Some(user.clone()), machine: None };
+        let settings = load(&origins, &TrustStore::new(None)).unwrap();
+        assert_eq!((&settings.files, settings.ignores.0.len(), settings.checks.len()), (&vec![user], 1, 1));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes links")]
+    fn a_file_that_cannot_be_read_is_an_error_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dangling, looping) = (folder.path().join("a.toml"), folder.path().join("b.toml"));
+        std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
+        std::os::unix::fs::symlink("b.toml", &looping).unwrap();
+        let why = |path: &Path| load_one(path).unwrap_err().message;
+        assert!(
+            why(&dangling).ends_with("the link leads to a file that does not exist"),
+            "{}",
+            why(&dangling)
+        );
+        assert!(why(&looping).contains("symbolic links"), "{}", why(&looping));
+        assert!(why(&folder.path().join("c.toml")).ends_with("no such file"));
+        let origins = Origins { user: Some(dangling), ..Origins::default() };
+        assert!(load(&origins, &TrustStore::new(None)).is_err());
     }
 
     #[test]

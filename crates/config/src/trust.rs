@@ -5,16 +5,19 @@
 //! write to: two runs at the same time do not lose each other's entry.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
 use diagnostic::{shell, visible};
 use host::file::{self, Exposure};
+use host::link;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The largest entry, in bytes.
 const ENTRY_LIMIT_BYTES: u64 = 64 << 10;
+/// The most links that are followed one after the other, as the kernel does.
+const LINKS_MAX: usize = 40;
 
 /// Why the guarded settings of a file do not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +25,8 @@ const ENTRY_LIMIT_BYTES: u64 = 64 << 10;
 pub struct Untrusted {
     /// The file, links followed.
     pub file: PathBuf,
+    /// The same as it was found, perhaps through a link: its name says where in the file settings are.
+    pub found: PathBuf,
     pub why: Distrust,
 }
 
@@ -54,7 +59,7 @@ impl From<Exposure> for Distrust {
 impl Untrusted {
     /// The command that trusts the file.
     pub fn command(&self) -> String {
-        format!("envdoc trust {}", shell::word(&self.file.to_string_lossy()))
+        format!("envdoc trust {}", shell::word(&self.found.to_string_lossy()))
     }
 }
 
@@ -104,7 +109,7 @@ impl TrustStore {
         }
     }
 
-    /// Trusts a file with this content from now on.
+    /// Trusts a file with this content from now on. `path`: absolute, links followed, as it was read.
     ///
     /// # Errors
     /// No state directory, one that cannot be written, or one that others can change.
@@ -121,15 +126,20 @@ impl TrustStore {
                     .hint("set XDG_STATE_HOME to a directory that only you can write to"));
             }
         }
-        let file = real(path).to_string_lossy().into_owned();
+        let file = path.to_string_lossy().into_owned();
         let entry = Entry { file, sha256: sha256(text.as_bytes()), since };
         file::write_private(&place, &diagnostic::render::json::text(&entry)?, true)
     }
 
-    /// No longer trusts a file; whether it was trusted.
-    pub fn remove(&self, path: &Path) -> Result<bool, Error> {
-        let Some(place) = self.place(path).filter(|place| file::is_file(place)) else { return Ok(false) };
-        file::remove_file(&place).map(|()| true)
+    /// No longer trusts a file: its path, as it was trusted; `None` where it was not trusted.
+    pub fn remove(&self, path: &Path) -> Result<Option<PathBuf>, Error> {
+        // By the second, where a directory of the path has become a link since.
+        for path in [real(path), absolute(path)] {
+            if let Some(place) = self.place(&path).filter(|place| file::is_file(place)) {
+                return file::remove_file(&place).map(|()| Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// The trusted files, by path.
@@ -140,10 +150,10 @@ impl TrustStore {
         all
     }
 
-    /// Where the entry of a file is.
+    /// Where the entry of a path is: of this path, not of a file that a link leads to by now.
     fn place(&self, path: &Path) -> Option<PathBuf> {
         let directory = self.directory.as_ref()?;
-        Some(directory.join(sha256(real(path).as_os_str().as_bytes())))
+        Some(directory.join(sha256(path.as_os_str().as_bytes())))
     }
 }
 
@@ -166,10 +176,32 @@ fn read(place: &Path) -> Option<Entry> {
     serde_json::from_str(&file::text_up_to(place, ENTRY_LIMIT_BYTES).ok()?).ok()
 }
 
-/// The path with links followed. A file that is gone can still be revoked by the path that it had.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The path with links followed. A file that is gone can still be revoked by a path that it had, and through
+/// a link to it: what is there is resolved, and the rest is taken as it is written.
 fn real(path: &Path) -> PathBuf {
-    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    file::canonical(path).unwrap_or_else(|_| absolute())
+    let mut path = absolute(path);
+    for _ in 0..LINKS_MAX {
+        if let Ok(real) = file::canonical(&path) {
+            return real;
+        }
+        let Some(target) = link::target(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("/")).join(target);
+    }
+    let there = path.ancestors().skip(1).find_map(|above| Some((above, file::canonical(above).ok()?)));
+    let Some((above, mut real)) = there else { return path };
+    for part in path.strip_prefix(above).unwrap_or(&path).components() {
+        match part {
+            Component::ParentDir => {
+                real.pop();
+            }
+            part => real.push(part),
+        }
+    }
+    real
 }
 
 fn no_directory() -> Error {
@@ -197,8 +229,13 @@ mod tests {
         fs::write(&file, "a").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert_eq!(store.judge(&file, "a"), Err(Distrust::Never));
-        store.add(&link, "a", "2027-01-31".into()).unwrap();
-        assert_eq!(store.judge(&file, "a"), Ok(()), "a link stands for its file");
+        store.add(&file, "a", "2027-01-31".into()).unwrap();
+        assert_eq!(store.judge(&file, "a"), Ok(()));
+        assert_eq!(
+            store.judge(&link, "a"),
+            Err(Distrust::Never),
+            "a path that became a link to it meanwhile"
+        );
         assert_eq!(store.judge(&file, "b"), Err(Distrust::Changed));
         fs::write(folder.path().join("copy.toml"), "a").unwrap();
         assert_eq!(store.judge(&folder.path().join("copy.toml"), "a"), Err(Distrust::Never));
@@ -208,10 +245,39 @@ mod tests {
         assert_eq!(all[0].is_current(), Some(false));
         fs::remove_file(&file).unwrap();
         assert_eq!(all[0].is_current(), None);
-        assert!(store.remove(&file).unwrap(), "a file that is gone can be revoked");
-        assert!(!store.remove(&file).unwrap() && store.all().is_empty());
+        assert_eq!(store.remove(&file).unwrap(), Some(file.clone()), "a file that is gone can be revoked");
+        assert!(store.remove(&file).unwrap().is_none() && store.all().is_empty());
         assert_eq!(TrustStore::new(None).judge(&file, "a"), Err(Distrust::Never));
         assert!(TrustStore::new(None).add(&file, "a", String::new()).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_revoked_by_every_name_that_it_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let store = TrustStore::new(Some(&root.join("state")));
+        for name in ["a/x", "b", "a"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let file = root.join("a/x/envdoc.toml");
+        std::os::unix::fs::symlink("../a/x/envdoc.toml", root.join("b/link.toml")).unwrap();
+        std::os::unix::fs::symlink("link.toml", root.join("b/second.toml")).unwrap();
+        std::os::unix::fs::symlink("a", root.join("c")).unwrap();
+        // The last ones without the directory, too.
+        let names = ["b/../a/x/envdoc.toml", "b/link.toml", "b/second.toml", "c/x/../x/envdoc.toml"];
+        for gone in ["a/x/envdoc.toml", "a/x"] {
+            for name in names {
+                fs::create_dir_all(root.join("a/x")).unwrap();
+                fs::write(&file, "a").unwrap();
+                store.add(&file, "a", String::new()).unwrap();
+                match gone.ends_with("toml") {
+                    true => fs::remove_file(root.join(gone)).unwrap(),
+                    false => fs::remove_dir_all(root.join(gone)).unwrap(),
+                }
+                assert_eq!(store.remove(&root.join(name)).unwrap(), Some(file.clone()), "{gone}: {name}");
+                assert!(store.all().is_empty());
+            }
+        }
     }
 
     #[test]

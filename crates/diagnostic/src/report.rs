@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use crate::chart::Chart;
+use crate::ignored::IgnoredEntry;
 use crate::layout::Mark;
 use crate::rule::{Group, Rule};
+pub use crate::run::Run;
 use crate::{Fix, Severity, Subject, Verdict};
 
 /// The results of one command.
@@ -22,17 +24,6 @@ pub struct Report {
     pub results: Vec<Outcome>,
     /// What Markdown and HTML show after the results.
     pub sections: Vec<Section>,
-}
-
-/// When, where and with which arguments envdoc ran; a page shows it, because pages are kept and sent on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Run {
-    /// In UTC: `2026-11-27 10:45:12 UTC`.
-    pub time: String,
-    /// Name of the machine that envdoc ran on.
-    pub host: String,
-    /// As typed, without credentials: `envdoc check --from server.json --format html`.
-    pub command_line: String,
 }
 
 /// What a report shows besides its results: measurements, lines of a log.
@@ -62,6 +53,8 @@ pub enum Body {
     List(Vec<String>),
     /// What to do, the best first.
     Fixes(Vec<Fix>),
+    /// What settings files leave out of the results; every format shows it.
+    Ignored(Vec<IgnoredEntry>),
     /// A chart; only HTML shows it.
     Chart(Box<Chart>),
 }
@@ -148,6 +141,7 @@ impl Section {
             Body::Table { rows, .. } => rows.is_empty(),
             Body::Lines(lines) | Body::List(lines) => lines.is_empty(),
             Body::Fixes(fixes) => fixes.is_empty(),
+            Body::Ignored(entries) => entries.is_empty(),
             Body::Chart(chart) => chart.points.is_empty(),
             Body::Nodes(nodes) => nodes.rows.is_empty(),
         };

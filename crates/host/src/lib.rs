@@ -9,6 +9,7 @@
 pub mod addresses;
 pub mod closed;
 pub mod file;
+pub mod link;
 pub mod live;
 pub mod load;
 pub mod name;

@@ -18,13 +18,14 @@ use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::render::json;
+use diagnostic::render::json::{self, IgnoredEntry};
+use diagnostic::render::text;
 use diagnostic::terminal;
 use docker::runtime;
 use facts::fleet::{Fleet, Member};
 use facts::{Expected, Fact, gather};
 use host::snapshot::Snapshot;
-use judge::{Check, fleet};
+use judge::fleet::{self, FleetResult};
 
 /// Check every machine of a cluster, and the network between them.
 ///
@@ -111,23 +112,39 @@ impl Args {
                 self.look(catalog, &super::read(&path)?.1)?
             }
         };
-        let left_out = settings::ignored(&settings, CHECKS);
+        let left_out = settings::left_out(&settings, |ignore| {
+            settings::is_of(&ignore.id, CHECKS) || settings::is_of(&ignore.id, FLEET_CHECKS)
+        });
         for node in &mut inspection.nodes {
-            let is_of = |id: &str, check: &Check| id == check.id || id == check.group.id();
-            let kept = |check: &Check| !left_out.iter().any(|one| is_of(&one.id, check));
-            node.results.retain(|result| kept(result.check));
+            node.results.retain(|one| !left_out.iter().any(|out| settings::is_of(&out.id, [&one.check])));
         }
-        let results = fleet::judge(FLEET_CHECKS, &inspection.fleet);
-        let text = || {
-            let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
-            report::text(&inspection, &results, layout)
-        };
-        let json = || json::text(&report::json(&inspection, &results));
-        let text = self.format.write(|| report::report(&inspection, &results), text, json)?;
-        terminal::print(&text)?;
+        let mut results = fleet::judge(FLEET_CHECKS, &inspection.fleet);
+        results.retain(|one| !left_out.iter().any(|out| settings::is_of(&out.id, [&one.check])));
+        terminal::print(&self.report(&inspection, &results, &settings::entries(&left_out))?)?;
         let summary = report::summary(&inspection, &results);
         let code = settings.fail_on(self.fail_on).exit_code(&summary, settings.strict(self.strict));
         Ok(if code == 0 && inspection.incomplete() { 3 } else { code })
+    }
+
+    fn report(
+        &self,
+        inspection: &Inspection,
+        results: &[FleetResult],
+        ignored: &[IgnoredEntry],
+    ) -> Result<String, Error> {
+        let text = || {
+            let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
+            let mut text = report::text(inspection, results, layout);
+            text::ignored(&mut text, ignored, layout);
+            text
+        };
+        let json = || {
+            let mut document = report::json(inspection, results);
+            document.notes.extend(IgnoredEntry::statement(ignored));
+            json::text(&document)
+        };
+        let whole = || report::report(inspection, results).without(ignored.to_vec());
+        self.format.write(whole, text, json)
     }
 
     fn look(&self, catalog: &'static Catalog, plan: &ClusterPlan) -> Result<Inspection, Error> {

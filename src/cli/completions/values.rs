@@ -120,22 +120,27 @@ fn ids(catalog: &'static Catalog, _: &str) -> Candidates {
     all.extend(::image::rules().map(described));
     let signatures = catalog.signatures().all().iter();
     all.extend(signatures.map(|one| (one.id.to_owned(), message::general(one.message))));
+    all.extend(own_checks().iter().map(described_own));
     all.extend(alone(lookup::names(&Universe::new(catalog))));
     all
 }
 
 fn checks(_: &'static Catalog, _: &str) -> Candidates {
     let groups = Group::ALL.iter().map(|group| (group.id().to_owned(), group.title().to_owned()));
-    groups.chain(CHECKS.iter().copied().map(described)).chain(own_checks()).collect()
+    let own = own_checks();
+    let group = (!own.is_empty()).then(|| (own::GROUP.id.to_owned(), own::GROUP.title.to_owned()));
+    let checks = groups.chain(CHECKS.iter().copied().map(described));
+    checks.chain(group).chain(own.iter().map(described_own)).collect()
 }
 
 /// Those of settings files; none where a file cannot be read or is wrong.
-fn own_checks() -> Candidates {
-    let settings = SettingsFiles::of_environment().read();
-    let checks = settings.map(|settings| settings.checks).unwrap_or_default();
-    let group = (!checks.is_empty()).then(|| (own::GROUP.id.to_owned(), own::GROUP.title.to_owned()));
-    let of = |check: &OwnCheck| (check.id(), format!("own check: {}", check.command));
-    group.into_iter().chain(checks.iter().map(of)).collect()
+fn own_checks() -> Vec<OwnCheck> {
+    SettingsFiles::of_environment().read().map(|settings| settings.checks).unwrap_or_default()
+}
+
+/// The file may be one of a checkout that nobody has trusted: credentials in it stay off the screen.
+fn described_own(check: &OwnCheck) -> (String, String) {
+    (check.id(), format!("own check: {}", check.shown_command()))
 }
 
 fn rules(_: &'static Catalog, _: &str) -> Candidates {

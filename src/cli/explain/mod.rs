@@ -80,6 +80,10 @@ impl Args {
         if own::name_of(&id).is_some() {
             return own_check(&id, settings);
         }
+        if let Some(name) = id.strip_prefix("own:").filter(|name| !name.contains(char::is_whitespace)) {
+            let error = Error::new(Kind::Usage, format!("{name:?} is not the name of an own check"));
+            return Err(error.hint("an own check is own:NAME; `envdoc config` lists the own checks"));
+        }
         let (_, shown) = explained(catalog, &text, terminal::width())?;
         terminal::print(&shown).map(|()| 0)
     }

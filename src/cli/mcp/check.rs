@@ -6,7 +6,6 @@ use diagnostic::layout::Layout;
 use diagnostic::report::Outcome;
 use diagnostic::{render, terminal};
 use facts::Fact;
-use host::redact::LogRedactor;
 use judge::report::{self, json};
 use mcp::{Answer, Description, Tool};
 use schemars::JsonSchema;
@@ -14,8 +13,8 @@ use serde::Deserialize;
 
 use super::path::NamedPath;
 use super::{LAYOUT, Program, machine};
+use crate::cli::check;
 use crate::cli::check_selection::{self, Selection};
-use crate::cli::{check, settings};
 
 /// What to check.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -55,7 +54,7 @@ pub(super) fn tool(program: Program) -> Tool {
 }
 
 fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
-    let settings = program.settings.read()?;
+    let settings = program.settings(arguments.redact)?;
     let elsewhere = arguments.from.as_ref().map(|_| "leave out `from`");
     let Selection { checks, own, ignored } =
         check_selection::select(&settings, &arguments.only, &arguments.ignore, elsewhere)?;
@@ -68,16 +67,8 @@ fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
     let results = judge::judge(&checks, &facts);
     let own: Vec<Outcome> = own.into_iter().map(not_run).collect();
     let root = facts.system.uid == Fact::Known(0);
-    let mut text = render::text::report(&report::report(&facts, &results, &own), Layout { root, ..LAYOUT });
-    let mut ignored = settings::entries(&ignored);
-    if arguments.redact {
-        // The path of the user's file has the user's name in it.
-        let redactor = &mut LogRedactor::new(&[]);
-        ignored.iter_mut().for_each(|one| one.file = redactor.text(&one.file));
-    }
-    if let Some(statement) = settings::statement_of(&ignored) {
-        text.push_str(&format!("\n{statement}\n"));
-    }
+    let report = report::report(&facts, &results, &own).without(ignored.clone());
+    let text = render::text::report(&report, Layout { root, ..LAYOUT });
     Answer::new(&json::report(&facts, &results, &own, ignored), terminal::plain(&text))
 }
 

@@ -5,8 +5,8 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use facts::Expected;
 use lint::collect::{Collected, Sources};
+use lint::report::json;
 use lint::report::json::LintReport;
-use lint::report::{self, json};
 use mcp::{Answer, Description, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::path::{self, NamedPath};
 use super::{LAYOUT, Program, machine};
 use crate::cli::lint_files::{self, Rules};
-use crate::cli::{settings, values};
+use crate::cli::values;
 
 /// What to lint.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -71,7 +71,7 @@ fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
     }
     let kind = arguments.r#type.as_deref().map(values::file_type).transpose();
     let Rules { chosen, settings, ignored } =
-        lint_files::rules(&arguments.only, &arguments.ignore, &program.settings)?;
+        lint_files::rules(&arguments.only, &arguments.ignore, program.settings(true)?)?;
     let sources = Sources {
         catalog: program.catalog,
         paths: path::all(arguments.paths),
@@ -90,10 +90,7 @@ fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
     lint_files::compare(&mut files, &settings, facts, arguments.world_size);
     let findings = lint::lint_all(&chosen, CHECKS, &files);
     let linted = lint_files::linted(&chosen, &files, findings, &unreadable, skipped);
-    let mut text = report::text(&linted.findings, &linted.coverage, LAYOUT);
-    if let Some(statement) = settings::statement_of(&ignored) {
-        text.push_str(&format!("\n{statement}\n"));
-    }
+    let text = lint_files::text(&linted, &ignored, LAYOUT);
     let document = json::report(&linted.findings, &linted.names, &linted.coverage, ignored);
     Answer::new(&document, terminal::plain(&text))
 }

@@ -13,9 +13,11 @@ mod topics;
 
 use std::sync::Arc;
 
+use ::config::Settings;
 use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
+use host::redact::LogRedactor;
 use mcp::Server;
 
 use super::interrupts::Interrupts;
@@ -55,6 +57,21 @@ struct Program {
     catalog: &'static Catalog,
     interrupts: Interrupts,
     settings: Arc<SettingsFiles>,
+}
+
+impl Program {
+    /// The settings of the directory in which the client started envdoc. An error about a settings file names
+    /// it by its whole path, in which `redact` replaces names of people.
+    fn settings(&self, redact: bool) -> Result<Settings, Error> {
+        self.settings.read().map_err(|mut error| {
+            if redact {
+                let redactor = &mut LogRedactor::new(&[]);
+                error.message = redactor.text(&error.message);
+                error.hints.iter_mut().for_each(|hint| *hint = redactor.text(hint));
+            }
+            error
+        })
+    }
 }
 
 /// How the texts of answers are laid out, whatever the screen.

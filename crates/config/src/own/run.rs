@@ -167,7 +167,7 @@ mod tests {
         let text = "ignore = ['own']\n[[check]]\nname = 'x'\ncommand = 'true'\n";
         let file = |path: &str, why: Option<Distrust>| {
             let path = Path::new(path);
-            let untrusted = why.map(|why| Untrusted { file: path.to_owned(), why });
+            let untrusted = why.map(|why| Untrusted { file: path.to_owned(), found: path.to_owned(), why });
             crate::load::parse_as(path, text, untrusted, false).unwrap()
         };
         let user = file("/home/envdoc.toml", None);
@@ -221,7 +221,7 @@ mod tests {
         let mut check = check(folder.path(), "'touch ran'", "");
         let file = folder.path().join("envdoc.toml");
         assert_eq!(check.origin, Origin { file: file.clone(), line: 2 });
-        check.untrusted = Some(Untrusted { file: file.clone(), why: Distrust::Never });
+        check.untrusted = Some(Untrusted { file: file.clone(), found: file.clone(), why: Distrust::Never });
         let verdict = check.outcome().verdict;
         assert_eq!(verdict.status(), "unknown");
         let command = format!("`envdoc trust {}`", file.display());

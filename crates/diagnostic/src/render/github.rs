@@ -1,14 +1,18 @@
-//! GitHub Actions annotations: one line for each finding and each unknown result.
+//! GitHub Actions annotations: one line for each finding and each unknown result, and one for what settings
+//! files leave out.
 
 use std::fmt::Write;
 
 use super::COULD_NOT_CHECK;
+use super::json::IgnoredEntry;
 use crate::report::{Outcome, Report};
 use crate::{Diagnostic, Severity, Verdict};
 
 /// Workflow commands, `::error file=F,line=L,title=ID::TEXT`.
 pub fn report(report: &Report) -> String {
-    report.results.iter().filter_map(annotation).collect()
+    let ignored = IgnoredEntry::statement(report.ignored());
+    let ignored = ignored.map(|statement| format!("::notice title=ignored::{}\n", escape(&statement)));
+    report.results.iter().filter_map(annotation).chain(ignored).collect()
 }
 
 fn annotation(outcome: &Outcome) -> Option<String> {

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind};
+pub use crate::ignored::IgnoredEntry;
 use crate::{Diagnostic, Edit, Fix, FixClass, Position, Verdict};
 
 /// One way to fix a finding.
@@ -19,15 +20,6 @@ pub struct FixEntry {
     pub edits: Vec<EditEntry>,
     /// What it does to the machine.
     pub class: FixClass,
-}
-
-/// A check or a rule that settings leave out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IgnoredEntry {
-    /// Id of the check or rule, or of a group of them.
-    pub id: String,
-    /// The settings file; relative to the working directory where it is below.
-    pub file: String,
 }
 
 /// A change to a file: text in place of a part of it.

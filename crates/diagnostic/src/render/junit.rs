@@ -11,7 +11,7 @@ use crate::{Diagnostic, Severity, Verdict};
 
 /// The report. Errors are failures; warnings, notes and unknown results are skipped cases with their text as
 /// the message, because JUnit knows no third state and a warning must not fail a pipeline that `--fail-on`
-/// lets pass.
+/// lets pass. What settings files leave out is a suite of skipped cases.
 pub fn report(report: &Report) -> Result<String, Error> {
     let mut xml = quick_junit::Report::new(report.command);
     for group in report.groups() {
@@ -22,6 +22,7 @@ pub fn report(report: &Report) -> Result<String, Error> {
         suite.add_test_cases(report.of_group(group).map(case));
         xml.add_test_suite(suite);
     }
+    xml.add_test_suites(ignored(report));
     xml.to_string().map_err(|error| Error::new(Kind::File, format!("cannot write JUnit XML: {error}")))
 }
 
@@ -39,6 +40,18 @@ fn case(outcome: &Outcome) -> TestCase {
         case.set_time(Duration::from_secs_f64(step.seconds));
     }
     case
+}
+
+fn ignored(report: &Report) -> Option<TestSuite> {
+    let mut suite = TestSuite::new("ignored");
+    for entry in report.ignored() {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("ignored by {}", entry.file));
+        let mut case = TestCase::new(entry.id.as_str(), status);
+        case.set_classname("envdoc.ignored");
+        suite.add_test_case(case);
+    }
+    (!report.ignored().is_empty()).then_some(suite)
 }
 
 /// The rule, and its subject where one rule has several: `dockerfile-tag-missing Dockerfile:3`.

@@ -124,6 +124,12 @@ fn section(text: &mut String, section: &Section) {
             text.push('\n');
         }
         Body::Fixes(fixes) => fixes.iter().for_each(|one| fix(text, one)),
+        Body::Ignored(entries) => {
+            for one in entries {
+                let _ = writeln!(text, "- `{}` ({})", one.id, escape(&one.file));
+            }
+            text.push('\n');
+        }
         Body::Nodes(of) => nodes(text, of),
         Body::Chart(_) => {}
     }

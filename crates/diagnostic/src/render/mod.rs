@@ -3,6 +3,7 @@
 pub mod fix_keys;
 pub mod github;
 pub mod html;
+mod ignored;
 pub mod json;
 pub mod junit;
 pub mod markdown;

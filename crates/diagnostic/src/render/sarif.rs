@@ -3,13 +3,15 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
+use super::json::IgnoredEntry;
 use crate::report::{Outcome, Report, RuleInfo};
 use crate::{Diagnostic, Edit, Fix, Severity, Subject, Verdict};
 
 /// What a URI reference to a path keeps as it is.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
-/// The log of one run: findings, and as notes of kind `open` what could not be checked.
+/// The log of one run: findings, as notes of kind `open` what could not be checked, and as a notification
+/// what settings files leave out.
 pub fn report(report: &Report) -> Value {
     let mut rules: Vec<&RuleInfo> = Vec::new();
     for outcome in report.results.iter().filter(|outcome| shown(outcome)) {
@@ -22,20 +24,26 @@ pub fn report(report: &Report) -> Value {
         report.results.iter().filter_map(|outcome| result(outcome, index(outcome))).collect();
     let properties: Map<String, Value> =
         report.properties.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let mut run = json!({
+        "tool": {"driver": {
+            "name": "envdoc",
+            "version": env!("CARGO_PKG_VERSION"),
+            "rules": rules.iter().map(|one| rule(one)).collect::<Vec<_>>(),
+        }},
+        // Of the edits of fixes.
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+        "properties": properties,
+    });
+    if let Some(statement) = IgnoredEntry::statement(report.ignored()) {
+        let notification = json!({"level": "note", "message": {"text": statement}});
+        run["invocations"] =
+            json!([{"executionSuccessful": true, "toolConfigurationNotifications": [notification]}]);
+    }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": "envdoc",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(|one| rule(one)).collect::<Vec<_>>(),
-            }},
-            // Of the edits of fixes.
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-            "properties": properties,
-        }],
+        "runs": [run],
     })
 }
 

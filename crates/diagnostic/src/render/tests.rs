@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 
-use super::{github, json, junit, markdown, sample, sarif, text};
+use super::{github, html, json, junit, markdown, sample, sarif, text};
 use crate::layout::Layout;
-use crate::report::Report;
+use crate::report::{Report, Run};
 use crate::{Edit, Fix, Verdict};
 
 const PLAIN: Layout = Layout { width: 80, unicode: true, verbose: false, root: false };
@@ -96,6 +96,37 @@ fn unknown_is_never_counted_as_healthy() {
     assert_eq!((summary.pass, summary.unknown), (0, 3));
     let text = text::report(&Report { about: Vec::new(), ..report }, PLAIN);
     assert!(!text.contains("healthy") && text.contains("some checks could not run"));
+}
+
+/// A report without findings must not be mistaken for a complete one.
+#[test]
+fn every_format_names_what_settings_leave_out() {
+    let entry = |id: &str, file: &str| json::IgnoredEntry { id: id.into(), file: file.into() };
+    let entries = vec![
+        entry("driver-gone", "envdoc.toml"),
+        entry("xid-error", "~/.config/envdoc/envdoc.toml"),
+        entry("own:z", "envdoc.toml"),
+    ];
+    let statement = "ignored by envdoc.toml, ~/.config/envdoc/envdoc.toml: driver-gone, xid-error, own:z";
+    assert_eq!(json::IgnoredEntry::statement(&entries).as_deref(), Some(statement), "each file once");
+    for found in [true, false] {
+        let mut report = sample::report().without(entries.clone());
+        if !found {
+            report.results.clear();
+        }
+        let wide = text::report(&report, Layout { width: 100, ..PLAIN });
+        assert!(wide.ends_with(&format!("{statement}\n")) && wide.matches("ignored").count() == 1, "{wide}");
+        for shown in [
+            junit::report(&report).unwrap(),
+            json::text(&sarif::report(&report)).unwrap(),
+            github::report(&report),
+            markdown::report(&report),
+            html::report(&report, &Run::default()),
+        ] {
+            let named = entries.iter().all(|one| shown.contains(&one.id) && shown.contains(&one.file));
+            assert!(named && shown.to_lowercase().contains("ignored"), "{shown}");
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use anstyle::Style;
 
 use super::COULD_NOT_CHECK;
+use super::json::IgnoredEntry;
 use crate::layout::{Layout, Mark, wrapped, wrapped_whole};
 use crate::links;
 use crate::report::{Outcome, Report, Summary};
@@ -20,7 +21,15 @@ pub fn report(report: &Report, layout: Layout) -> String {
     groups(&mut text, report, layout);
     text.push('\n');
     summary(&mut text, report.results.iter().map(|outcome| &outcome.verdict), layout);
+    ignored(&mut text, report.ignored(), layout);
     text
+}
+
+/// What settings files left out, as the last line of a report; nothing where they left out nothing.
+pub fn ignored(text: &mut String, entries: &[IgnoredEntry], layout: Layout) {
+    if let Some(statement) = IgnoredEntry::statement(entries) {
+        wrapped(text, &statement, "", "  ", layout);
+    }
 }
 
 /// What was examined, before the results.

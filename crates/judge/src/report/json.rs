@@ -31,7 +31,7 @@ pub struct CheckReport {
     /// One entry a check, in the order of the report.
     pub results: Vec<CheckEntry>,
     /// What settings files leave out of the results.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub ignored: Vec<IgnoredEntry>,
 }
 

@@ -31,7 +31,7 @@ pub struct LintReport {
     /// The files that no rule checked.
     pub skipped: Vec<SkippedFile>,
     /// What settings files leave out in all files.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub ignored: Vec<IgnoredEntry>,
 }
 

@@ -3,6 +3,7 @@
 use super::causes::fix;
 use super::nodes;
 use crate::page::{Cell, Part, Table, badge, class, escape};
+use crate::render::json::IgnoredEntry;
 use crate::report::{Body, Column, Row, Section};
 
 pub(super) fn part(section: &Section) -> Part {
@@ -19,6 +20,12 @@ pub(super) fn part(section: &Section) -> Part {
             let mut text = String::new();
             fixes.iter().for_each(|one| fix(&mut text, one));
             text
+        }
+        Body::Ignored(entries) => {
+            let entry = |one: &IgnoredEntry| {
+                format!("<li><code>{}</code> ({})</li>\n", escape(&one.id), escape(&one.file))
+            };
+            format!("<ul>\n{}</ul>\n", entries.iter().map(entry).collect::<String>())
         }
         Body::Chart(chart) => chart.in_page(),
     };
