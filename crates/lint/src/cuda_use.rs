@@ -168,7 +168,8 @@ const DESCRIBING: &[&str] = &[
     "is_shared",
 ];
 
-/// The line, from 0 within a text, on which a member is indexed, called, or a method of it is: `self.text[i]`.
+/// The line, from 0 within a text, on which a member is indexed or called, or a method of it:
+/// `self.text[i]`.
 pub(crate) fn computes_with(text: &str, member: &str) -> Option<usize> {
     let word = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.lines().position(|line| {

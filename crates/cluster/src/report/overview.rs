@@ -251,8 +251,8 @@ mod tests {
         assert_eq!(kernels, expected);
     }
 
-    /// What one node lacks and another does not tell is not left out, and what no node tells is no property of
-    /// all.
+    /// What one node lacks and another does not show is not left out, and what no node shows is no property
+    /// of all.
     #[test]
     fn unknown_properties_are_shown() {
         let without = |facts: &mut Facts| facts.system.kernel = Fact::Absent;

@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: --model \
              org/model\n    deploy:\n      resources:\n        reservations:\n          devices:\n \
-             \x20          - driver: nvidia\n              count: all\n              capabilities: [gpu, utility]\n",
+             \x20          - driver: nvidia\n              count: all\n              \
+             capabilities: [gpu, utility]\n",
         ),
         compose(
             "services:\n  train:\n    image: example.net/train:4\n    gpus: [{driver: nvidia, count: 2, \

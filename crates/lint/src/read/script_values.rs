@@ -107,7 +107,7 @@ impl Names {
         names
     }
 
-    /// What may be set by a name that stands in a text.
+    /// What may be set by a name that a text contains.
     fn reach(&mut self, text: &str) {
         let name = name_of(text);
         self.any |= name.is_empty();

@@ -92,8 +92,8 @@ fn judge(program: &Program) -> Vec<Found> {
         // What both lack at the front is no shift.
         let shifted = is_shifted(&bare(&labels)) && !is_shifted(&bare(&meant(program, batch.inputs, &batch)));
         let message = format!(
-            "labels are `{}`, one place to the left, and {class} shifts them again: it learns the token after \
-             the next one",
+            "labels are `{}`, one place to the left, and {class} shifts them again: it learns the token \
+             after the next one",
             labels.replace('\n', " ")
         );
         let fix = "Give the labels as they are: the model compares each with the token before";
@@ -105,7 +105,7 @@ fn judge(program: &Program) -> Vec<Found> {
 /// Dictionaries and calls that are looked at.
 const BATCHES_LIMIT: usize = 100;
 
-/// What a model gets: labels, and the inputs beside them, as texts.
+/// What a model gets: labels and the inputs that go with them, as texts.
 struct Batch<'p> {
     line: usize,
     labels: &'p str,
