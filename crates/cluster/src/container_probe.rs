@@ -90,6 +90,13 @@ impl Tried {
         self.name.is_err() || self.connects.is_err()
     }
 
+    /// Whether nobody answered for the other's hardware address when it was connected to, and somebody did
+    /// right after: an engine learned where the container is meanwhile.
+    pub fn found_late(&self) -> bool {
+        let unreachable = self.connects.as_ref().is_err_and(|failure| failure.why == Why::Unreachable);
+        unreachable && self.neighbour == Some(true)
+    }
+
     /// Whether all is as it should be, for an interface of this MTU.
     pub fn well(&self, mtu: Option<u32>) -> bool {
         let whole = self.packet.is_some_and(|bytes| mtu.is_none_or(|mtu| bytes >= mtu));

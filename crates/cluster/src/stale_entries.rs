@@ -163,6 +163,10 @@ mod tests {
         assert_eq!(stale_entry(&back, Some(&one), Some(&nothing())), None);
         // Unreachable for another reason, or the table could not be read.
         assert_eq!(stale_entry(&tried(Some(Why::Unreachable)), None, None), None);
+        assert!(!one.found_late(), "nobody answers for it");
+        let late = Tried { neighbour: Some(true), ..one.clone() };
+        assert!(late.found_late() && stale_entry(&late, None, None).is_none());
+        assert!(!tried(Some(Why::TimedOut)).found_late());
         assert_eq!(stale_entry(&Tried { neighbour: None, ..one }, None, None), None);
     }
 

@@ -57,8 +57,8 @@ pub(super) async fn judged(
     }
 }
 
-/// Tries the pairs again that failed, where the engine of one did not know the name of the other. The pairs
-/// (from, to) that have the name now; `tried` is as before where there are none.
+/// Tries the pairs again that failed, where the engine of one did not know the name or the place of the
+/// other. The pairs (from, to) for which it does now; `tried` is as before where there are none.
 async fn learned(
     work: &Work<'_>,
     containers: &[ContainerProbe<'_>],
@@ -66,13 +66,17 @@ async fn learned(
 ) -> Vec<(usize, usize)> {
     let of = |tried: &Tried| (tried.from, tried.to);
     let unnamed: Vec<_> = tried.iter().filter(|tried| tried.name.is_err()).map(of).collect();
-    if unnamed.is_empty() {
+    let found: Vec<_> = tried.iter().filter(|tried| tried.found_late()).map(of).collect();
+    if unnamed.is_empty() && found.is_empty() {
         return Vec::new();
     }
     let dead: Vec<_> = tried.iter().filter(|tried| tried.dead()).map(of).collect();
     let again = of_pairs(work, containers, dead).await;
-    let learned = again.iter().filter(|again| again.name.is_ok()).map(of);
-    let learned: Vec<_> = learned.filter(|pair| unnamed.contains(pair)).collect();
+    let learns = |again: &&Tried| {
+        let named = again.name.is_ok() && unnamed.contains(&of(again));
+        named || (again.connects.is_ok() && found.contains(&of(again)))
+    };
+    let learned: Vec<_> = again.iter().filter(learns).map(of).collect();
     if !learned.is_empty() {
         tried.retain(|tried| !tried.dead());
         tried.extend(again);
