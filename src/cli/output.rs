@@ -59,8 +59,8 @@ pub(super) struct Screen {
     #[arg(long, global = true, help_heading = OUTPUT, hide_short_help = true)]
     quiet: bool,
 
-    /// Address of envdoc's documentation, to whose pages ids link on terminals that show links [env:
-    /// ENVDOC_DOCS_URL].
+    /// Base URL of envdoc's documentation; ids in reports link to it on terminals that support hyperlinks
+    /// [env: ENVDOC_DOCS_URL].
     #[arg(
         long,
         value_name = "URL",

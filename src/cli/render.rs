@@ -111,7 +111,7 @@ impl Args {
         if self.what == What::Lock && self.image.locked {
             return Err(Error::new(
                 Kind::Usage,
-                "`render lock` makes a lock, and --locked compares with one",
+                "--locked cannot be used with `render lock`, which creates the lock",
             )
             .hint("to compare: `envdoc resolve --request FILE --locked`"));
         }

@@ -244,7 +244,7 @@ impl Args {
         for (index, path) in files.iter().enumerate() {
             file::free(path, self.force)?;
             if files[..index].contains(path) {
-                let message = format!("two reports would be written to {}", path.display());
+                let message = format!("two output options name the same file: {}", path.display());
                 return Err(Error::new(Kind::Usage, message));
             }
         }

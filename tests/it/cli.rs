@@ -779,7 +779,7 @@ fn output_gets_the_report_that_a_pipe_would_get() {
         assert!(code == 2 && stderr.contains("it is a device or a pipe"), "{stderr}");
     }
     let (code, stderr) = refused(&["smoke", "--local", "--html", "a", "--svg", "a"]);
-    assert!(code == 2 && stderr.contains("two reports would be written to a"), "{stderr}");
+    assert!(code == 2 && stderr.contains("two output options name the same file: a"), "{stderr}");
     // So are files next to the report: no rank was started.
     fs::write(&file, "mine").unwrap();
     for (option, to, why) in [

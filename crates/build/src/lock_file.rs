@@ -166,7 +166,7 @@ fn with_hashes(packages: Vec<LockedPackage>) -> Result<Vec<LockedPackage>, Error
     let bare = packages.iter().find(|one| one.hashes.is_empty() && one.requirement.contains("=="));
     match bare {
         Some(bare) => {
-            let message = format!("uv pip compile gave no hash for {}", bare.requirement);
+            let message = format!("uv pip compile returned no hash for {}", bare.requirement);
             Err(Error::new(Kind::Network, message))
         }
         None => Ok(packages),

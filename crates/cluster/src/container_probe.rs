@@ -90,8 +90,8 @@ impl Tried {
         self.name.is_err() || self.connects.is_err()
     }
 
-    /// Whether nobody answered for the other's hardware address when it was connected to, and somebody did
-    /// right after: an engine learned where the container is meanwhile.
+    /// Whether the connection failed because no host answered ARP for the peer, although one answers now: the
+    /// engine has since learned the container's location.
     pub fn found_late(&self) -> bool {
         let unreachable = self.connects.as_ref().is_err_and(|failure| failure.why == Why::Unreachable);
         unreachable && self.neighbour == Some(true)

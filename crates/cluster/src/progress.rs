@@ -67,7 +67,7 @@ impl Progress {
 
     fn bar(&self, all: &MultiProgress) -> ProgressBar {
         let bar = all.add(ProgressBar::new_spinner());
-        waiting::turn(&bar, self.unicode);
+        waiting::style_spinner(&bar, self.unicode);
         bar
     }
 

@@ -119,8 +119,8 @@ impl Shared {
     }
 }
 
-/// Makes a bar a spinner that moves by itself, with what is waited for and for how long.
-pub(crate) fn turn(bar: &ProgressBar, unicode: bool) {
+/// Gives a bar its spinner, message and elapsed time, redrawn by a timer.
+pub(crate) fn style_spinner(bar: &ProgressBar, unicode: bool) {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed:.dim}") {
         bar.set_style(if unicode { style } else { style.tick_chars("|/-\\+") });
     }
@@ -137,7 +137,7 @@ impl State {
         }
         if self.bar.is_none() {
             let bar = ProgressBar::new_spinner().with_elapsed(since.elapsed());
-            turn(&bar, terminal::unicode());
+            style_spinner(&bar, terminal::unicode());
             self.bar = Some(bar);
         }
         self.redraw();

@@ -18,7 +18,7 @@ pub fn base(address: &str) -> Result<String, &'static str> {
         Some(host) if host.starts_with(|c: char| c != '/') && host.chars().all(plain) => {
             Ok(format!("{}/", address.trim_end_matches('/')))
         }
-        _ => Err("it must be an address such as https://docs.example.com/envdoc/"),
+        _ => Err("it must be a URL such as https://docs.example.com/envdoc/"),
     }
 }
 

@@ -42,9 +42,7 @@ pub fn writable(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Err(refused(&"it is a directory"));
     }
-    if put::is_special(path) {
-        return Err(refused(&"it is a device or a pipe, which a file would replace"));
-    }
+    put::refuse_special(path)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !parent.is_dir() {
         return Err(refused(&format!("there is no directory {}", parent.display())));
@@ -237,11 +235,6 @@ pub fn end(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// The length of a file in bytes, links followed.
-pub fn length(path: &Path) -> io::Result<u64> {
-    Ok(path.metadata()?.len())
 }
 
 /// A file that the user named, opened to be read as it grows.

@@ -17,7 +17,7 @@ pub(crate) fn fault(value: &str) -> Option<(String, String)> {
 }
 
 /// The fields of a line of CSV, and whether they are quoted.
-fn fields(text: &str) -> Vec<(bool, String)> {
+pub(crate) fn fields(text: &str) -> Vec<(bool, String)> {
     let (mut found, mut field, mut open, mut quoted) = (Vec::new(), String::new(), false, false);
     for letter in text.chars() {
         match letter {

@@ -205,10 +205,9 @@ fn is_root(owner: &str) -> bool {
 }
 
 /// A path and the directories above it, without the root.
-pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
-    let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).collect::<Vec<_>>();
-    let limit = DEPTH_LIMIT + 1;
-    std::iter::once(path).chain(ends.into_iter().rev().map(|at| &path[..at])).take(limit)
+pub(crate) fn ancestors<'p>(path: &'p str) -> impl Iterator<Item = &'p str> {
+    let above = |path: &&'p str| Some(path.rsplit_once('/')?.0).filter(|above| !above.is_empty());
+    std::iter::successors(Some(path), above).take(DEPTH_LIMIT + 1)
 }
 
 /// The nearest directory above a path that every system has.

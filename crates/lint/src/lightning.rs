@@ -26,7 +26,7 @@ pub(crate) struct Given {
     pub nodes: Option<u64>,
     /// Whether num_nodes is given, but not known.
     pub hidden: bool,
-    /// Where it stands besides: `, with fit.yaml`.
+    /// The other file that gives it: `, with fit.yaml`.
     pub from: String,
 }
 

@@ -282,11 +282,7 @@ fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
             _ => None,
         });
         let ids: Vec<&str> = unknown.collect();
-        let shown = if layout.verbose || ids.len() <= 4 {
-            ids.join(", ")
-        } else {
-            format!("{} and {} more", ids[..3].join(", "), ids.len() - 3)
-        };
+        let shown = if layout.verbose { ids.join(", ") } else { few(&ids) };
         let style = Mark::Unknown.style();
         wrapped(
             text,

@@ -10,7 +10,7 @@ use facts::fleet::Member;
 use facts::fleet::traits::{TRAITS, Trait, value};
 use judge::fleet::FleetResult;
 
-/// If more nodes than these, and most of all, share a value, their names are left out.
+/// Up to this many names are listed in full.
 const MANY: usize = 4;
 
 const NOT_INSPECTED: &[Column] =

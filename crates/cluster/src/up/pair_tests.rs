@@ -57,8 +57,8 @@ pub(super) async fn judged(
     }
 }
 
-/// Tries the pairs again that failed, where the engine of one did not know the name or the place of the
-/// other. The pairs (from, to) for which it does now; `tried` is as before where there are none.
+/// Tries the pairs again that failed, where the engine of one did not know the name or the location of the
+/// other. The pairs (from, to) that it knows by now; `tried` is unchanged if there are none.
 async fn learned(
     work: &Work<'_>,
     containers: &[ContainerProbe<'_>],

@@ -69,19 +69,20 @@ pub(super) enum Target {
     Judged(Entry),
 }
 
-/// Whether a path is a device, a pipe or a socket, or a link to one (`/dev/stdout`): giving a file its name
-/// would remove it.
-pub(super) fn is_special(path: &Path) -> bool {
-    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+/// Refuses a device, a pipe or a socket, or a link to one (`/dev/stdout`).
+pub(super) fn refuse_special(path: &Path) -> Result<(), Error> {
+    match path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        true => {
+            let why = "it is a device or a pipe; writing would replace it with a regular file";
+            Err(Error::new(Kind::File, format!("cannot write {}: {why}", path.display())))
+        }
+        false => Ok(()),
+    }
 }
 
 /// Writes a file next to `path` and gives it the name.
 pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target) -> Result<(), Error> {
-    if is_special(path) {
-        let message =
-            format!("cannot write {}: it is a device or a pipe, which a file would replace", path.display());
-        return Err(Error::new(Kind::File, message));
-    }
+    refuse_special(path)?;
     let temporary = temporary(path);
     let written = write_new(&temporary, bytes, mode);
     let own = written.as_ref().ok().copied();

@@ -99,22 +99,22 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
                 return None;
             }
             let message = format!(
-                "{}: {image} keeps its data in {data}, which the mount at {} does not reach: the image has a \
-                 volume of its own there, and the data goes to an anonymous one, which is lost with the \
-                 container",
+                "{}: {image} stores its data in {data}, which the mount at {} does not cover; Docker keeps \
+                 the data in an anonymous volume that a new container does not get",
                 service.title, mount.target
             );
-            Some(Found::error(line, message, format!("Mount it at {data}")))
+            Some(Found::error(line, message, format!("Mount the volume at {data}")))
         }
         None if database.postgres.is_some_and(|release| release >= VERSIONED) => {
             let old = kept.into_iter().find(|one| one.target == POSTGRES_DATA)?;
             let release = database.postgres?;
             let message = format!(
-                "{}: the image of postgres {release} keeps its data in {data}, and does not start with a \
+                "{}: the image of postgres {release} stores its data in {data} and does not start with a \
                  mount at {} (`unused mount/volume`)",
                 service.title, old.target
             );
-            let fix = "Mount it at /var/lib/postgresql, or name the release before, such as `postgres:17`";
+            let fix =
+                "Mount the volume at /var/lib/postgresql, or use an earlier release such as `postgres:17`";
             Some(Found::error(line, message, fix).unless_certain(!database.newest))
         }
         _ => None,
@@ -123,7 +123,7 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
 
 /// Whether a variable or an option may name another directory.
 fn is_elsewhere(file: &Compose, service: &Service) -> bool {
-    const OPTIONS: &[&str] = &["-D", "data_directory", "--datadir", "--dbpath", "--config", "-f"];
+    const OPTIONS: &[&str] = &["-D", "--datadir", "--dbpath", "--config", "-f"];
     let words = service.words();
     let by_option = words.iter().any(|word| OPTIONS.iter().any(|one| word.starts_with(one)));
     let in_file = service.at(&["env_file"]).is_some_and(|_| {

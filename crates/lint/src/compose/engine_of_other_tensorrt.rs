@@ -80,10 +80,10 @@ fn fault(plans: &[Place], served: &Place) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "{}: {} serves {}, which {} makes with {}: TensorRT loads only plans of its own release",
+        "{}: {} serves {}, but {} builds it with {}; TensorRT loads only plans built by its own release",
         served.service.title, served.image, plan.path, plan.service.title, plan.image
     );
-    let fix = format!("Make the plan with nvcr.io/nvidia/tensorrt:{}-py3, of the same month", served.release);
+    let fix = format!("Build the plan with nvcr.io/nvidia/tensorrt:{}-py3 (same month)", served.release);
     Some(Found::warning(plan.service.line_of("image"), message, fix))
 }
 

@@ -1,5 +1,7 @@
 //! A device request whose driver capabilities leave out CUDA.
 
+use std::collections::BTreeSet;
+
 use serde_yaml::Value;
 
 use crate::programs;
@@ -81,9 +83,8 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let (who, certain) = computes(file, service, &names)?;
     let names = names.join(",");
     let message = format!(
-        "{} requests GPUs with the driver capabilities {names}, without compute: Docker sets \
-         NVIDIA_DRIVER_CAPABILITIES={names}, whatever the image sets; the container has no libcuda, and \
-         {who} finds no GPU",
+        "{} requests driver capabilities {names} without compute; Docker overrides \
+         NVIDIA_DRIVER_CAPABILITIES with them, so the container has no libcuda and {who} finds no GPU",
         service.title
     );
     let fix = match file.run {
@@ -109,8 +110,8 @@ fn left_out(service: &Service) -> Option<Vec<String>> {
         return None;
     }
     let mut names: Vec<String> = lists.into_iter().flatten().collect();
-    names.retain(|name| OTHERS.contains(&name.as_str()));
-    names.dedup();
+    let mut known = BTreeSet::new();
+    names.retain(|name| OTHERS.contains(&name.as_str()) && known.insert(name.clone()));
     (!names.is_empty()).then_some(names)
 }
 

@@ -160,12 +160,12 @@ fn of_build(file: &Compose, service: &Service) -> Option<String> {
 
 fn for_build(file: &Compose, service: &Service, size: &str, several: bool) -> Found {
     let message = format!(
-        "{}: `shm_size: {size}` is below `build`, where it holds for the RUN steps of the build; the \
-         container has the default 64 MiB of shared memory",
+        "{}: `shm_size: {size}` under `build` applies only to RUN steps; the container has the default \
+         64 MiB of shared memory",
         service.title
     );
     let line = file.line(&["services", &service.name, "build", "shm_size"]);
-    let fix = "Move it up to the service, next to `build`";
+    let fix = "Move it to the service level, next to `build`";
     match several {
         true => Found::warning(line, message, fix),
         false => Found::note(line, message, fix),

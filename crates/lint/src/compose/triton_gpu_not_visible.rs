@@ -116,18 +116,18 @@ fn of_service(
 fn fault(service: &Service, path: &str, group: &Instances, visible: usize) -> Option<Found> {
     let (line, gpu) = group.gpus.iter().find(|(_, gpu)| *gpu >= visible)?;
     let have = match visible {
-        1 => "one GPU, which is 0 there".to_owned(),
-        count => format!("{count} GPUs, which are 0 to {} there", count - 1),
+        1 => "only GPU 0".to_owned(),
+        count => format!("only GPUs 0 to {}", count - 1),
     };
     let message = format!(
-        "the model wants GPU {gpu}, and the container of service {} has {have}: Triton does not load it \
-         (`specifies invalid or unsupported gpu id {gpu}`)",
+        "instance_group requests GPU {gpu}, but the container of service {} has {have}; Triton rejects the \
+         model (`specifies invalid or unsupported gpu id {gpu}`)",
         service.name
     );
     let other = Rc::new(OtherFile { path: path.to_owned(), by: None });
     let fix = match visible {
-        1 => "Write `gpus: [ 0 ]`, or leave the line out".to_owned(),
-        count => format!("Count from 0, to {} at most, or leave the line out", count - 1),
+        1 => "Write `gpus: [ 0 ]`, or remove `gpus`".to_owned(),
+        count => format!("Use GPU numbers 0 to {}, or remove `gpus`", count - 1),
     };
     Some(Found::error(Location::new(Some(other), *line), message, fix))
 }

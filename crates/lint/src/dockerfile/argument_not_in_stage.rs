@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::Base;
 use crate::read::dockerfile::command::Word;
+use crate::read::dockerfile::expand::Expanded;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::references::{Reference, references};
 use crate::read::dockerfile::stage::{pairs, settings};
@@ -110,7 +110,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 /// Whether pip certainly runs in a line of an instruction, where no variable of a base is in its words.
 fn pip_refuses(file: &Dockerfile, stage: &Stage, index: usize, line: usize) -> bool {
-    let known = file.base(stage).is_some_and(|base| base.known && Base::of(&base.text).is_some());
+    let known = file.base(stage).is_some_and(Expanded::is_official);
     let pip = |run: &Run| {
         let pins = |word: &Word| word.line == line && word.text.contains("==");
         run.command.certain

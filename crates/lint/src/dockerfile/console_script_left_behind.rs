@@ -124,10 +124,10 @@ fn is_library(words: &[&str]) -> bool {
 fn may_have(stage: &Stage, packages: &[&str]) -> bool {
     let path = stage.end.variables.has("PATH");
     let copied = stage.instructions.iter().any(|one| {
-        if !matches!(one.keyword.as_str(), "COPY" | "ADD") || is_library(&one.words()) {
+        let words = one.words();
+        if !matches!(one.keyword.as_str(), "COPY" | "ADD") || is_library(&words) {
             return false;
         }
-        let words = one.words();
         let target = words.last().map_or("", |target| target.trim_end_matches('/'));
         let anywhere = matches!(target, "" | "/usr" | "/usr/local" | "/opt") || target.contains('$');
         anywhere || target.contains("bin") || path && one.flag("from").is_some()

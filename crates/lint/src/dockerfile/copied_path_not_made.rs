@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::Base;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
@@ -140,7 +139,7 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
 /// Whether the first stage of a chain begins with an image that has nothing of the project.
 fn is_bare(chain: &[&Stage]) -> bool {
     chain.last().is_some_and(|first| match &first.from {
-        From::Image(image) => image.known && Base::of(&image.text).is_some(),
+        From::Image(image) => image.is_official(),
         From::Stage(_) | From::Scratch => false,
     })
 }

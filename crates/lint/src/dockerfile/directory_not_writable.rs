@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::root_needed::needs_root;
-use crate::base::Base;
 use crate::image_owners::{Owners, Place, ancestors, system_above};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::copied::{PATH_LIMIT_BYTES, join};
@@ -102,7 +101,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 /// Whether a stage begins with a base whose directories are known.
 fn is_known(stage: &Stage) -> bool {
-    matches!(&stage.from, From::Image(image) if image.known && Base::of(&image.text).is_some())
+    matches!(&stage.from, From::Image(image) if image.is_official())
 }
 
 /// The first command that fails; the build ends there.
@@ -131,17 +130,18 @@ fn first(stages: &[(&Stage, &[Rc<Setup>])]) -> Option<Found> {
 fn fault(owners: &Owners, run: &Run, user: &str, path: &str) -> Found {
     let made = ancestors(path).find_map(|above| Some((above, owners.put(above)?)));
     let (directory, why) = match made {
-        Some((above, line)) => (above, format!("root made it in line {line}")),
-        None => (system_above(path), "it is root's".to_owned()),
+        Some((above, line)) => (above, format!("created in line {line}")),
+        None => (system_above(path), "part of the base image".to_owned()),
     };
     let message = format!(
-        "`{}` writes to {path} as {user}, who may not write to {directory} ({why}); permission denied",
+        "`{}` runs as {user} and writes to {path}, but {directory} belongs to root ({why}); the command \
+         fails with `Permission denied`",
         run.command.program()
     );
     let target = if made.is_some() { directory } else { path };
     let fix = format!(
-        "Give the directory to the user before USER: `RUN install -d -o {user} {target}`, or write to the \
-         user's home"
+        "Create the directory for {user} before USER: `RUN install -d -o {user} {target}`, or write to the \
+         user's home directory"
     );
     Found::error(run.command.line, message, fix).about(path)
 }

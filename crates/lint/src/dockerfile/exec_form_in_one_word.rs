@@ -1,6 +1,5 @@
 //! A whole command in one word of the JSON form.
 
-use crate::base::Base;
 use crate::one_word::{is_option_with_value, listed, program_of};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::instructions::Instruction;
@@ -60,7 +59,7 @@ fn program(file: &Dockerfile) -> Vec<Found> {
     let Some(program) = program_of(word) else { return Vec::new() };
     let base = file.shipped().last().map(|stage| stage.from.clone());
     let plain = matches!(base, Some(crate::read::dockerfile::From::Image(image))
-        if image.known && Base::of(&image.text).is_some());
+        if image.is_official());
     let message = format!(
         "the first item of {} is {word:?}; the container looks for a program of that name, not for {program}",
         one.keyword

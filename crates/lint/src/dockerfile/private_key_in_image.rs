@@ -5,7 +5,7 @@ use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::read::dockerignore::Ignored;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
-use crate::tokens::{asks_for_value, begins_as_token, is_literal, login, looks_random, secret_name, shaped};
+use crate::tokens::{asks_for_value, begins_as_token, is_literal, login, looks_random, shaped};
 
 pub(crate) const RULE: Rule = Rule {
     id: "private-key-in-image",
@@ -136,9 +136,9 @@ pub(crate) fn may_hold_password(path: &str) -> bool {
 }
 
 const OF_ENV_FILE: &str = "Do not copy it; pass it at run time (`docker run --env-file`, a Kubernetes \
-    Secret). Revoke the credentials in images that were pushed";
-const OF_BUILD: &str = "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`. Revoke the \
-    credentials in images that were pushed";
+    Secret). If the image was pushed, revoke the credentials";
+const OF_BUILD: &str = "Mount it where it is needed: `RUN --mount=type=secret,id=…,target=…`. If the \
+    image was pushed, revoke the credentials";
 
 /// A file of credentials that an instruction copies.
 fn credentials(
@@ -196,7 +196,7 @@ fn has_token(line: &str) -> bool {
         let value = value.trim().trim_matches(['"', '\'']);
         let random = looks_random(value) && !value.contains("1234");
         let name = name.trim().to_ascii_uppercase();
-        let named = ["KEY", "TOKEN"].iter().any(|end| name.ends_with(end)) || secret_name(&name);
+        let named = ["KEY", "TOKEN", "_PASSWORD", "_SECRET"].iter().any(|end| name.ends_with(end));
         (named && begins_as_token(value) && random && !asks_for_value(value)).then_some(())
     };
     !line.starts_with('#') && (shaped(line).is_some() || named().is_some())

@@ -2,7 +2,6 @@
 
 use diagnostic::Fix;
 
-use crate::base::Base;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::modes::{Change, Put, changed_mode, executes, put};
@@ -155,7 +154,7 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
         return None;
     }
     // The entrypoint of an unknown base may hand a command to an interpreter.
-    let plain = || file.base(file.stages.last()?).filter(|base| base.known && Base::of(&base.text).is_some());
+    let plain = || file.base(file.stages.last()?).filter(|base| base.is_official());
     if one.keyword == "CMD" && plain().is_none() {
         return None;
     }

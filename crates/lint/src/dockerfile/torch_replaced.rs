@@ -82,7 +82,7 @@ fn broken_of_nvidia(
     let mut needs = programs.filter_map(|path| {
         let text = file.context.get(path)?.as_deref()?;
         let (at, module) = text.lines().enumerate().find_map(|(at, line)| Some((at, of_line(line)?)))?;
-        Some(format!("{module}, which {path} imports (line {})", at + 1))
+        Some(format!("{module} (imported in {path}, line {})", at + 1))
     });
     // NVIDIA builds with the new C++ ABI: without it, all names with strings are others.
     let build = torch::build(run, install, wanted)?;

@@ -144,10 +144,10 @@ fn of_document(document: &Document) -> Vec<Found> {
 fn undefined(line: usize, name: &str, templates: &BTreeMap<&str, &Template>) -> Found {
     let near = diagnostic::suggest::nearest(name, templates.keys().copied().take(NAMES_LIMIT));
     let fix = match near {
-        Some(near) => format!("Name the template {near}, or add {name}"),
-        None => format!("Add a template with the name {name}"),
+        Some(near) => format!("Use template {near}, or define {name}"),
+        None => format!("Define template {name}"),
     };
-    let message = format!("no template of this workflow has the name {name}; Argo refuses the workflow");
+    let message = format!("template {name} is not defined in this workflow; Argo rejects the workflow");
     Found::error(line, message, fix).about(name)
 }
 
@@ -185,8 +185,8 @@ fn call(
     let given: BTreeSet<String> = given.into_iter().filter_map(|one| scalar(one, &["name"])).collect();
     let missing = called.required.iter().find(|one| !given.contains(*one))?;
     let message = format!(
-        "{} calls template {name} without its parameter {missing}, which has no value of its own; Argo \
-         refuses the workflow: `inputs.parameters.{missing} was not supplied`",
+        "{} calls template {name} without parameter {missing}, which has no default; Argo rejects the \
+         workflow: `inputs.parameters.{missing} was not supplied`",
         scalar(step, &["name"]).unwrap_or_else(|| "a step".to_owned())
     );
     let fix = format!("Give {missing} under `arguments.parameters`, or a `default` where it is declared");
@@ -252,8 +252,8 @@ fn of_workflow(document: &Document, spec: &Value, templates: &[Template]) -> Vec
                 continue;
             }
             let message = format!(
-                "the arguments of the workflow have no parameter {name}; unless `argo submit -p {name}=…` \
-                 gives it, Argo fails to resolve {{{{workflow.parameters.{name}}}}}"
+                "`spec.arguments` does not define parameter {name}; Argo fails to resolve \
+                 {{{{workflow.parameters.{name}}}}} unless `argo submit -p {name}=…` sets it"
             );
             let fix = format!("Add {name} to `spec.arguments.parameters`");
             found.push(Found::warning(document.line(path), message, fix).about(&name));

@@ -72,8 +72,8 @@ fn faults(container: &Container) -> Vec<Found> {
         let writable = mounts.iter().filter(|(_, read_only)| !read_only);
         let target = meant(output, writable.map(|(target, _)| target.as_str()), &texts)?;
         let message = format!(
-            "container {}: {} is in no volume, but {target} is one that nothing uses: the results are lost \
-             with the pod",
+            "container {}: {} is not on a volume, and the volume mounted at {target} is unused; the results \
+             are lost with the pod",
             container.name, output.set_by
         );
         let fix = format!("Use one path: mount the volume there, or write to {target}");

@@ -131,21 +131,8 @@ fn removed(command: &Command) -> Vec<String> {
 /// The first removal behind a copy of a source, or of a directory above it; `rest` are the commands behind
 /// the copy, up to where it is not clear whether they run.
 pub(crate) fn removal<'c>(sources: &[String], rest: &'c [Command]) -> Option<(&'c Command, String)> {
-    const CHECKS: &[&str] = &[
-        "test",
-        "[",
-        "[[",
-        "diff",
-        "cmp",
-        "sha256sum",
-        "md5sum",
-        "sha1sum",
-        "rsync",
-        "du",
-        "rclone",
-        "aws",
-        "exit",
-    ];
+    const CHECKS: &[&str] =
+        &["test", "[", "[[", "diff", "cmp", "sha256sum", "md5sum", "sha1sum", "rsync", "du", "rclone", "aws"];
     for command in rest {
         let removed = removed(command);
         let hits = |path: &String| {
@@ -153,18 +140,19 @@ pub(crate) fn removal<'c>(sources: &[String], rest: &'c [Command]) -> Option<(&'
                 source == path || source.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
             })
         };
-        if let Some(path) = removed.into_iter().find(hits) {
+        if let Some(path) = removed.into_iter().filter(|path| !path.is_empty()).find(hits) {
             return Some((command, path));
         }
         let sets = command.sets.iter().map(|(name, _)| name).chain(&command.exports);
         let changes =
             |name: &String| !name.is_empty() && sources.iter().any(|source| source.contains(name.as_str()));
-        let checks = CHECKS.contains(&command.program()) || command.condition;
-        if checks && command.after != "|" && command.program() != "exit" || sets.into_iter().any(changes) {
+        let ends = command.program() == "exit";
+        let checks = CHECKS.contains(&command.program()) || (command.condition && !ends);
+        if checks && command.after != "|" || sets.into_iter().any(changes) {
             return None;
         }
         // Nothing behind it runs.
-        if command.program() == "exit" && command.certain {
+        if ends && command.certain {
             return None;
         }
     }

@@ -377,7 +377,7 @@ fn array_reference(text: &str) -> Option<(&str, bool)> {
 }
 
 /// The program of a command and its first argument: `builtin eval x` as `eval x`.
-fn behind_builtin(command: &Command) -> (&str, &str) {
+pub(crate) fn behind_builtin(command: &Command) -> (&str, &str) {
     let at = usize::from(matches!(command.program(), "builtin" | "command"));
     let program = if at == 0 { command.program() } else { command.word(at) };
     (program, command.words.get(at + 1).map_or("", |word| word.text.as_str()))

@@ -10,6 +10,7 @@ use super::dockerfile::command::Command;
 use super::script::Script;
 use super::script_values;
 use crate::file::Stack;
+use crate::gpus_option;
 
 /// The containers of a script.
 #[derive(Debug)]
@@ -152,7 +153,7 @@ fn gpus(text: &str) -> (&'static str, Value) {
 fn with_capabilities(text: &str) -> Option<Value> {
     let mut all = Map::new();
     let mut set = |key: &str, value: Value| all.insert(key.to_owned(), value).is_none();
-    for field in fields(text) {
+    for field in gpus_option::fields(text).into_iter().map(|(_, field)| field) {
         let first = match field.split_once('=') {
             Some(("capabilities", names)) => {
                 set("capabilities", names.split(',').chain(["gpu"]).map(Value::from).collect())
@@ -166,18 +167,4 @@ fn with_capabilities(text: &str) -> Option<Value> {
         first.then_some(())?;
     }
     all.contains_key("capabilities").then_some(Value::Object(all))
-}
-
-/// The fields of a line of CSV, without their quotes.
-fn fields(text: &str) -> Vec<String> {
-    let (mut found, mut field, mut quoted) = (Vec::new(), String::new(), false);
-    for letter in text.chars() {
-        match letter {
-            '"' => quoted = !quoted,
-            ',' if !quoted => found.push(std::mem::take(&mut field)),
-            letter => field.push(letter),
-        }
-    }
-    found.push(field);
-    found
 }

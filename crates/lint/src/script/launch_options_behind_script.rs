@@ -94,23 +94,23 @@ fn own(launcher: Launcher) -> &'static [&'static str] {
 }
 
 fn judge(launches: &Launches) -> Vec<Found> {
-    launches.launches.iter().filter_map(|launch| fault(launch, launches)).collect()
+    launches.launches.iter().filter_map(|launch| fault(launch, &launches.programs)).collect()
 }
 
-/// The program that is started, where it is known: its parser says what it takes.
-fn program<'l>(launch: &Launch, launches: &'l Launches) -> Option<&'l Over> {
-    let word = launch.words.iter().find(|word| word.text.ends_with(".py"))?;
-    launches.programs.iter().find(|one| base_name(&one.name) == base_name(&word.text))
+/// Whether the program that is started is known: its parser shows what it takes.
+fn is_known(launch: &Launch, programs: &[Over]) -> bool {
+    let word = launch.words.iter().find(|word| word.text.ends_with(".py"));
+    word.is_some_and(|word| programs.iter().any(|one| base_name(&one.name) == base_name(&word.text)))
 }
 
-fn fault(launch: &Launch, launches: &Launches) -> Option<Found> {
+fn fault(launch: &Launch, programs: &[Over]) -> Option<Found> {
     let options = &launch.options;
     // Whatever a file of settings has, or words that only the shell knows, may be the launcher's part.
     if !options.complete || options.has("config_file") || !launch.certain {
         return None;
     }
     // Other programs have an option of this name, too.
-    let own = |name: &str| name == "num_processes" && program(launch, launches).is_some();
+    let own = |name: &str| name == "num_processes" && is_known(launch, programs);
     let words = options.behind.iter().take_while(|word| word.text != "--");
     let words = words.filter_map(|word| Some((word, name(launch.launcher, word)?)));
     let (word, name) = words.into_iter().find(|(_, name)| !own(name))?;

@@ -3,7 +3,7 @@
 use crate::lightning::{Given, is_trainer};
 use crate::programs;
 use crate::read::one_gpu::starts;
-use crate::read::python::{Call, Program};
+use crate::read::python::Program;
 use crate::read::quotes::split;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
@@ -183,19 +183,12 @@ fn judge(script: &Script) -> Vec<Found> {
         }
         let program = Program::read(script.catalog, &over.text);
         let mut trainers = program.calls.iter().filter(|call| is_trainer(call));
-        let trainer = trainers.next().filter(|call| always(&program, call) && trainers.next().is_none())?;
+        let trainer =
+            trainers.next().filter(|call| program.always_runs(call) && trainers.next().is_none())?;
         let given = Given::read(script, &program, trainer, command, base);
         command.contains("srun").then(|| differs(&batch, &given, trainer.line, &over.name))?
     });
     found.take(1).collect()
-}
-
-/// Whether a call runs whenever the program is started: `if __name__ == "__main__"` is no condition.
-fn always(program: &Program, call: &Call) -> bool {
-    let mut around = program.branches_at(&call.at, &call.function).peekable();
-    let main =
-        around.peek().is_some() && around.all(|one| one.condition.contains("__name__") && !one.otherwise);
-    !call.conditional || main
 }
 
 /// Whether a step has counts of its own.
@@ -208,15 +201,13 @@ fn counts_itself(command: &str) -> bool {
 }
 
 fn differs(batch: &Batch, given: &Given, line: usize, name: &str) -> Option<Found> {
-    let Given { devices, nodes, hidden, from } = given;
-    let (devices, nodes) = (*devices, *nodes);
+    let Given { devices, nodes, hidden, ref from } = *given;
     let each = batch.option("ntasks-per-node");
     let many = batch.option("ntasks").filter(|_| batch.number("ntasks").is_some_and(|count| count > 1));
     if let (None, Some(option)) = (each, many) {
         let message = format!(
             "{} {} without --ntasks-per-node: Lightning (line {line} of {name}{from}) raises RuntimeError, \
-             because \
-             it reads the tasks of a node from SLURM_NTASKS_PER_NODE",
+             because it reads the tasks of a node from SLURM_NTASKS_PER_NODE",
             option.written,
             option.value.as_deref().unwrap_or_default()
         );
@@ -238,17 +229,16 @@ fn differs(batch: &Batch, given: &Given, line: usize, name: &str) -> Option<Foun
             return Some(Found::error(option.line, message, format!("Set `--ntasks-per-node={devices}`")));
         }
     }
-    // Where num_nodes is hidden, nobody knows whether it is one by default.
+    // If num_nodes is hidden, its value is unknown.
     let (option, of_job) = (batch.option("nodes")?, batch.number("nodes")?);
     let own = nodes.unwrap_or(1);
     let message = format!(
         "the job has {of_job} nodes, but Lightning's Trainer (line {line} of {name}{from}) has \
-             num_nodes={own}{}; \
-         it raises ValueError",
+         num_nodes={own}{}; it raises ValueError",
         if nodes.is_none() { ", the default" } else { "" }
     );
-    let wrong = own != of_job && !*hidden && (several || of_job > 1) && devices.is_some();
+    let wrong = own != of_job && !hidden && (several || of_job > 1) && devices.is_some();
     wrong.then(|| {
-        Found::error(option.line, message, format!("Write `num_nodes={of_job}` for the Trainer of {name}"))
+        Found::error(option.line, message, format!("Set `num_nodes={of_job}` on the Trainer in {name}"))
     })
 }

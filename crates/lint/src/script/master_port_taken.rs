@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::read::dockerfile::command::{Command, assignment};
 use crate::read::dockerfile::expand::{Value, Variables, expand};
 use crate::read::script::{Script, ShellFunction, function_at, functions};
-use crate::read::script_values::{self, name_of};
+use crate::read::script_values::{self, behind_builtin, name_of};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -285,11 +285,7 @@ fn sets_arguments(command: &Command) -> bool {
 /// Forgets what a command may set: all that `eval` and `source` reach, a variable whose name it is given
 /// (`read -r port`, `((port += 1))`, `let port+=1`).
 fn forget(one: &Command, variables: &mut Variables) {
-    let program = match one.program() {
-        "builtin" | "command" => one.word(1),
-        program => program,
-    };
-    match program {
+    match behind_builtin(one).0 {
         "eval" | "source" | "." => *variables = Variables::default(),
         "local" | "declare" | "readonly" | "echo" => {}
         _ => {

@@ -128,7 +128,7 @@ fn judge(script: &Script) -> Vec<Found> {
 /// The lines where a loop, a branch or a function ends or another branch begins: what is behind them may run
 /// without what is before.
 fn turns(text: &str) -> BTreeSet<usize> {
-    const WORDS: &[&str] = &["done", "else", "elif", "fi", "esac", "}", ";;"];
+    const WORDS: &[&str] = &["done", "else", "elif", "fi", "esac", "}"];
     let is_turn = |line: &str| {
         let mut words = line.split(|letter: char| letter.is_whitespace() || letter == ';');
         words.any(|word| WORDS.contains(&word)) || line.trim_end().ends_with(";;")
@@ -154,14 +154,13 @@ fn copy_lost(first: &Command, last: &Command, sources: &[String], rest: &[Comman
     }
     let (removal, path) = removal(sources, rest)?;
     let message = format!(
-        "the exit status is that of {}, not of {}: when the copy fails, line {} removes {path} all the same, \
-         and with it what was not copied",
+        "the pipeline returns the exit status of {}, not of {}; if the copy fails, line {} still deletes \
+         {path}, including files that were not copied",
         last.program(),
         name(first),
         removal.line
     );
-    let fix =
-        "Write `set -o pipefail` (bash) and remove only behind `&&`, or check `${PIPESTATUS[0]}` before";
+    let fix = "Write `set -o pipefail` (bash) and delete only after `&&`, or check `${PIPESTATUS[0]}` first";
     Some(Found::error(first.line, message, fix))
 }
 

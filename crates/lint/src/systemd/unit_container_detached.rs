@@ -120,7 +120,7 @@ fn undone(unit: &Unit) -> Option<Found> {
     }
     let commands = unit.commands();
     let of = |key: &'static str| commands.iter().filter(move |one| one.key == key);
-    // A later command may be the work, with the first as its preparation.
+    // ExecStartPost= may be the actual work.
     if of("ExecStartPost").next().is_some() {
         return None;
     }
@@ -128,16 +128,15 @@ fn undone(unit: &Unit) -> Option<Found> {
     let single = of("ExecStart").count() == 1;
     let mut stops = of("ExecStop").chain(of("ExecStopPost"));
     let fix = "Add `RemainAfterExit=yes`";
-    let why =
-        "without RemainAfterExit=yes a unit of Type=oneshot is inactive as soon as ExecStart= has ended";
+    let why = "a Type=oneshot unit without RemainAfterExit=yes becomes inactive when ExecStart= exits";
     if let Some(what) = detached(unit.catalog, last) {
         let stop = stops.find(|stop| stops_containers(stop))?;
         let message =
-            format!("{why}: after `{what}` systemd runs {}= at once, which stops the containers", stop.key);
+            format!("{why}; systemd then runs {}= right after `{what}` and stops the containers", stop.key);
         return Some(Found::error(last.line, message, fix));
     }
     let stop = stops.find(|stop| single && is_opposite(last, stop))?;
-    let message = format!("{why}: systemd runs {}= at once, which undoes `{}`", stop.key, last.program());
+    let message = format!("{why}; systemd then runs {}=, which undoes `{}`", stop.key, last.program());
     Some(Found::warning(last.line, message, fix))
 }
 

@@ -216,9 +216,8 @@ fn judged(
     }
     let keeps = format!("{:.4}", 1.0 - value);
     let message = format!(
-        "`{weight}` ({value}) is the weight of the new value here, so that each step keeps only {} of the \
-             average \
-         `{object}`: it follows the model and averages nothing",
+        "`{weight}` ({value}) is used as the weight of the new value: each step keeps only {} of \
+         `{object}`, which follows the current model instead of averaging it",
         keeps.trim_end_matches('0')
     );
     Some(

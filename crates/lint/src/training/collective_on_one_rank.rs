@@ -234,7 +234,7 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
         let ends = match after {
             After::Nothing => "it waits for the others, and the job hangs".to_owned(),
             After::Other(other) => format!(
-                "the others come to {} in line {} in its place, and the job hangs or mixes their data",
+                "the other ranks call {} (line {}) instead, and the job hangs or mixes their data",
                 other.name, other.line
             ),
             After::Same | After::Unknown => return None,
@@ -274,8 +274,8 @@ fn decorated(program: &Program) -> Option<Found> {
         let mut calls = program.calls.iter().filter(|call| call.function == function.at);
         let (call, name) = calls.find_map(|call| Some((call, collective(program, call)?)))?;
         let message = format!(
-            "`{decorator}` lets one process alone run {}, which calls {name}; it waits for the others, and \
-             the job hangs",
+            "`{decorator}` runs {} on one process only, but it calls {name}, which waits for all ranks; the \
+             job hangs",
             function.name
         );
         Some(Found::error(call.line, message, FIX).unless_certain(is_certain(program, call)))

@@ -182,9 +182,12 @@ fn same_on_all_ranks(program: &Program, class: &Class, made: &Call, loader: &Cal
     let iterates =
         program.functions.iter().find(|one| one.name == "__iter__" && contains(&class.at, &one.at))?;
     let message = format!(
-        "{}.__iter__ shares the data {}, but not over the ranks: every rank reads the same samples",
+        "{}.__iter__ {}: every rank reads the same samples",
         class.name,
-        if by_worker { "over the workers of a loader" } else { "with nobody" }
+        match by_worker {
+            true => "splits the data across the workers of a loader, but not across ranks",
+            false => "does not split the data",
+        }
     );
     let fix = "Let each rank yield its share: `files[rank * workers + worker::world_size * workers]`";
     Some(Found::warning(iterates.line, message, fix))

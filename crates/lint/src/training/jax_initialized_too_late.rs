@@ -49,6 +49,11 @@ pub(crate) const RULE: Rule = Rule {
              args.single:\n        print(jax.devices())\n        return\n    \
              jax.distributed.initialize()\n    print(jax.process_index())\n",
         ),
+        named_with(
+            "train.py",
+            "import jax\njax.distributed.initialize()\nfrom consts import EPS\nprint(jax.devices(), EPS)\n",
+            &[("consts.py", "import jax.numpy as jnp\nEPS = jnp.array(1e-6)\n")],
+        ),
         named(
             "train.py",
             "import jax\ntry:\n    jax.distributed.initialize()\nexcept RuntimeError:\n    pass\ndef \
@@ -61,17 +66,10 @@ fn judge(program: &Program) -> Vec<Found> {
     let mut starts = program.calls.iter().filter(|call| call.name == "jax.distributed.initialize");
     let Some(start) = starts.next().filter(|_| starts.next().is_none()) else { return Vec::new() };
     let caught = program.tries.iter().any(|one| contains(&one.body, &start.at));
-    let spawned = program.spawns();
-    if caught || spawned || start.conditional && !is_main(program, start) {
+    if caught || program.spawns() || !program.always_runs(start) {
         return Vec::new();
     }
     before(program, start).map(|(line, what)| fault(start, line, &what)).into_iter().collect()
-}
-
-/// Whether a call is behind no condition but `__name__ == "__main__"`.
-fn is_main(program: &Program, call: &Call) -> bool {
-    let mut around = program.branches_at(&call.at, &call.function).peekable();
-    around.peek().is_some() && around.all(|one| one.condition.contains("__name__") && !one.otherwise)
 }
 
 /// What starts JAX's backend before a call, with its line; the call's own function, and what is at the top of
@@ -81,14 +79,14 @@ fn before(program: &Program, start: &Call) -> Option<(usize, String)> {
     let at = |function: &Range<usize>, end: usize| first(program, function, end, 0);
     let here = at(&start.function, start.at.start);
     if here.is_some() || start.function == top {
-        return here.or_else(|| of_modules(program));
+        return here.or_else(|| of_modules(program, start.line));
     }
     // The top of the file runs up to the call of that function.
     let function = program.functions.iter().find(|one| one.at == start.function)?;
     let mut calls = program.calls.iter().filter(|call| call.name == function.name);
     let call = calls.next().filter(|call| calls.next().is_none() && call.function == top);
     let end = call.map_or(function.at.start, |call| call.at.start);
-    at(&top, end).or_else(|| of_modules(program))
+    at(&top, end).or_else(|| of_modules(program, call.map_or(usize::MAX, |call| call.line)))
 }
 
 /// How many functions are followed from one to the next.
@@ -98,8 +96,7 @@ const STEPS_LIMIT: usize = 3;
 fn first(program: &Program, function: &Range<usize>, end: usize, steps: usize) -> Option<(usize, String)> {
     let calls = program.calls.iter().take_while(|call| call.at.start < end);
     // A default or a decorator belongs to the file around it.
-    let mut own =
-        calls.filter(|call| call.function == *function && (!call.conditional || is_main(program, call)));
+    let mut own = calls.filter(|call| call.function == *function && program.always_runs(call));
     own.find_map(|call| {
         if starts_backend(call) {
             return Some((call.line, format!("{}()", call.name)));
@@ -111,14 +108,14 @@ fn first(program: &Program, function: &Range<usize>, end: usize, steps: usize) -
     })
 }
 
-/// The first that a module of the directory does when it is imported.
-fn of_modules(program: &Program) -> Option<(usize, String)> {
+/// The first that a module of the directory does when it is imported before a line.
+fn of_modules(program: &Program, before: usize) -> Option<(usize, String)> {
     program.modules.iter().filter(|one| one.text.contains("jax")).find_map(|one| {
         let module = Program::read(program.catalog, &one.text);
         let mut calls = module.calls.iter().filter(|call| call.function.is_empty() && !call.conditional);
         let call = calls.find(|call| starts_backend(call))?;
         let stem = one.name.rsplit('/').next()?.strip_suffix(".py")?;
-        let import = program.text.lines().position(|line| {
+        let import = program.text.lines().take(before.saturating_sub(1)).position(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let named = words.get(1).is_some_and(|name| name.rsplit('.').next() == Some(stem));
             named && !line.starts_with([' ', '\t']) && matches!(words.first(), Some(&("from" | "import")))

@@ -92,11 +92,11 @@ fn judge(program: &Program) -> Vec<Found> {
         // What both lack at the front is no shift.
         let shifted = is_shifted(&bare(&labels)) && !is_shifted(&bare(&meant(program, batch.inputs, &batch)));
         let message = format!(
-            "labels are `{}`, one place to the left, and {class} shifts them again: it learns the token \
-             after the next one",
+            "labels are already shifted (`{}`), and {class} shifts them again: it learns to predict the \
+             token after the next one",
             labels.replace('\n', " ")
         );
-        let fix = "Give the labels as they are: the model compares each with the token before";
+        let fix = "Pass the labels unshifted, aligned with input_ids; the model shifts them";
         shifted.then(|| Found::error(batch.line, message, fix))
     });
     found.into_iter().collect()

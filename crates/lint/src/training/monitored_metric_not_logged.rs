@@ -226,15 +226,17 @@ fn fault(call: &Call, name: &str, logged: &[Name], validates: bool) -> Found {
     let last = call.name.rsplit('.').next().unwrap_or_default();
     let strict = call.keyword("strict").is_none_or(|one| one.text != "False");
     let ends = match last {
-        "EarlyStopping" if strict => "Lightning ends with RuntimeError at its first check",
+        "EarlyStopping" if strict => "EarlyStopping raises RuntimeError at its first check",
         "EarlyStopping" => "it never stops the training",
         _ if validates => "Lightning raises MisconfigurationException after the first validation",
         _ => "no checkpoint is chosen by it",
     };
     let list: Vec<String> = all.iter().take(SHOWN).map(|one| format!("`{one}`")).collect();
     let more = if all.len() > SHOWN { " and others" } else { "" };
-    let message =
-        format!("{last} monitors `{name}`, which nothing logs (logged: {}{more}); {ends}", list.join(", "));
+    let message = format!(
+        "{last} monitors `{name}`, which is never logged (logged: {}{more}); {ends}",
+        list.join(", ")
+    );
     let certain = if last == "EarlyStopping" { strict } else { validates };
     Found::error(call.line, message, fix).unless_certain(certain)
 }

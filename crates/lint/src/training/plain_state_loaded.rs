@@ -130,8 +130,8 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
         }
     };
     let message = format!(
-        "{name} is a wrapped model, whose names begin with `{prefix}`; line {} saves them without it \
-         (`{}`), and none matches: {ends}",
+        "{name} is wrapped, so its keys begin with `{prefix}`; line {} saves keys without it (`{}`), and \
+         none match: {ends}",
         first.call.line, first.value
     );
     let found = Found::error(load.line, message, format!("Write `{name}.{inner}.load_state_dict(…)`"));

@@ -110,7 +110,7 @@ fn fault(
     let times =
         processes.map_or_else(|| "once for each process".to_owned(), |count| format!("{count} times"));
     let message = format!(
-        "Accelerate steps {name} {times} at each step of the optimizer, but its length comes from \
+        "Accelerate advances {name} {times} per optimizer step, but its length comes from \
          len({loader}) in line {length}, which counts the batches of one process: the schedule ends early"
     );
     let fix =

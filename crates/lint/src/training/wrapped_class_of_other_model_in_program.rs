@@ -69,7 +69,7 @@ fn judge(program: &Program) -> Vec<Found> {
         let own = other_class(program.catalog, &classes, &model)?;
         let torch = argument.name.as_deref() == Some("transformer_layer_cls");
         let ends = match torch {
-            true => "FSDP then wraps no layer, and gathers the whole model at once".to_owned(),
+            true => "FSDP then wraps no layer and gathers the whole model at once".to_owned(),
             false => format!("the training ends with `Could not find the transformer layer class {classes}`"),
         };
         let message = format!("{model} has layers of the class {own} and none of {classes}; {ends}");

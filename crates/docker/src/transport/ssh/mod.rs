@@ -201,7 +201,11 @@ fn destination(address: &SshAddress) -> Vec<String> {
 
 /// The end of what ssh has written into its log so far.
 fn log(folder: &Folder) -> String {
-    let bytes = host::file::end(Path::new(&folder.path(LOG)), LOG_LIMIT_BYTES).unwrap_or_default();
+    log_end(folder, LOG_LIMIT_BYTES)
+}
+
+fn log_end(folder: &Folder, limit_bytes: u64) -> String {
+    let bytes = host::file::end(Path::new(&folder.path(LOG)), limit_bytes).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -272,14 +276,12 @@ impl Connection {
     }
 
     fn log_length(&self) -> u64 {
-        host::file::length(Path::new(&self.folder.path(LOG))).unwrap_or(0)
+        host::file::size(Path::new(&self.folder.path(LOG))).unwrap_or(0)
     }
 
     /// What ssh has said since its log had so many bytes, of which the end.
     fn log_from(&self, before: u64) -> String {
-        let new = self.log_length().saturating_sub(before).min(LOG_LIMIT_BYTES);
-        let bytes = host::file::end(Path::new(&self.folder.path(LOG)), new).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        log_end(&self.folder, self.log_length().saturating_sub(before).min(LOG_LIMIT_BYTES))
     }
 
     /// Whether the connection still stands.

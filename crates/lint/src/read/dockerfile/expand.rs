@@ -2,6 +2,8 @@
 
 use rpds::RedBlackTreeMap;
 
+use crate::base::Base;
+
 /// The variables that hold at some place: ARG and ENV. A copy shares what is the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Variables {
@@ -66,6 +68,13 @@ pub(crate) struct Expanded {
     pub default: bool,
     /// How many references this text is a part of.
     pub(super) depth: u8,
+}
+
+impl Expanded {
+    /// Whether it is surely an official image, whose contents are known.
+    pub(crate) fn is_official(&self) -> bool {
+        self.known && Base::of(&self.text).is_some()
+    }
 }
 
 /// The longest text that substitution makes, in bytes: `ENV A=$A$A` doubles it with each line. What would be

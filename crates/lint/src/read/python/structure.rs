@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::Program;
-use super::parts::{Assignment, Branch, Class, Function, Parameter, ParameterKind};
+use super::parts::{Assignment, Branch, Call, Class, Function, Parameter, ParameterKind};
 
 /// Words that leave a function, a loop or the program.
 const LEAVING: &[&str] = &["return", "continue", "break", "raise", "exit("];
@@ -99,6 +99,15 @@ impl Program {
     ) -> impl Iterator<Item = &'p Branch> {
         let holds = |branch: &&Branch| contains(&branch.at, at) && branch.at.start >= function.start;
         self.branches.iter().filter(holds)
+    }
+
+    /// Whether a call runs whenever the file is the main program: `if __name__ == "__main__"` is no
+    /// condition.
+    pub(crate) fn always_runs(&self, call: &Call) -> bool {
+        let mut around = self.branches_at(&call.at, &call.function).peekable();
+        let main =
+            around.peek().is_some() && around.all(|one| one.condition.contains("__name__") && !one.otherwise);
+        !call.conditional || main
     }
 
     /// The innermost loop around a place.
