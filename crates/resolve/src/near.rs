@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use pep440_rs::Version;
 
-use super::constraint::Environment;
 use super::python::series;
 use super::request::Versions;
-use super::universe::{Build, Package, Universe};
 
 /// Major and minor number; of `0.0.x` the third too, which is the one that counts there.
 type Series = [u64; 3];
@@ -74,38 +72,37 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    pub(crate) fn add_torch(&mut self, universe: &Universe, required: &Versions) {
-        self.torch = Distances::from(required, universe.builds.iter().map(|build| &build.version));
+    /// `all`: the releases of the catalog, as below.
+    pub(crate) fn add_torch<'v>(&mut self, required: &Versions, all: impl Iterator<Item = &'v Version>) {
+        self.torch = Distances::from(required, all);
         self.build = self.build.take().or_else(|| required.build.clone());
     }
 
-    pub(crate) fn add_cuda(&mut self, universe: &Universe, required: &Versions) {
-        self.cuda = Distances::from(required, universe.builds.iter().filter_map(Build::cuda_version));
+    pub(crate) fn add_cuda<'v>(&mut self, required: &Versions, all: impl Iterator<Item = &'v Version>) {
+        self.cuda = Distances::from(required, all);
     }
 
-    pub(crate) fn add_python(&mut self, universe: &Universe, required: &Versions) {
-        self.python = Distances::from(required, universe.pythons.iter().map(|python| &python.version));
+    pub(crate) fn add_python<'v>(&mut self, required: &Versions, all: impl Iterator<Item = &'v Version>) {
+        self.python = Distances::from(required, all);
     }
 
-    pub(crate) fn add_package(&mut self, package: &Package, required: &Versions) {
-        let distances = Distances::from(required, package.releases.iter().map(|one| &one.version));
-        self.packages.insert(package.name.to_owned(), distances);
+    pub(crate) fn add_package<'v>(
+        &mut self,
+        name: &str,
+        required: &Versions,
+        all: impl Iterator<Item = &'v Version>,
+    ) {
+        self.packages.insert(name.to_owned(), Distances::from(required, all));
     }
 
-    /// Of a torch build, the release before its CUDA.
-    pub(crate) fn of_build(&self, build: &Build) -> (Distance, Distance) {
-        let cuda = build.cuda_version().map(|cuda| self.cuda.of(cuda)).unwrap_or_default();
-        (self.torch.of(&build.version), cuda)
+    /// Of a torch release, and of the CUDA of its build.
+    pub(crate) fn of_torch(&self, version: &Version, cuda: Option<&Version>) -> (Distance, Distance) {
+        (self.torch.of(version), cuda.map(|cuda| self.cuda.of(cuda)).unwrap_or_default())
     }
 
     /// Whether a build is another one than before.
-    pub(crate) fn is_other_build(&self, build: &Build) -> bool {
-        self.build.as_ref().is_some_and(|name| *name != build.build.build)
-    }
-
-    /// Of torch, CUDA and Python together.
-    pub(crate) fn of_environment(&self, one: Environment) -> ((Distance, Distance), Distance) {
-        (self.of_build(one.build), self.of_python(&one.python.version))
+    pub(crate) fn is_other_build(&self, name: &str) -> bool {
+        self.build.as_deref().is_some_and(|build| build != name)
     }
 
     pub(crate) fn of_python(&self, version: &Version) -> Distance {

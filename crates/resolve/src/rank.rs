@@ -31,13 +31,13 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
                 && build.version.release().get(2).is_none_or(|patch| *patch == 0)
         });
         (
-            criteria.near.map(|near| near.of_build(build)),
+            criteria.near.map(|near| near.of_torch(&build.version, build.cuda_version())),
             criteria.prefer == Prefer::Installed
                 && criteria.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
             criteria.prefer == Prefer::Stable && first_of_newest,
             missing_facts(criteria, build),
             Reverse(build.version.clone()),
-            criteria.near.is_some_and(|near| near.is_other_build(build)),
+            criteria.near.is_some_and(|near| near.is_other_build(&build.build.build)),
             criteria.oldest_driver().zip(build.cuda()).is_some_and(|(driver, cuda)| {
                 cuda.driver_support(criteria.catalog, driver) != DriverSupport::Full
             }),
@@ -75,6 +75,13 @@ pub(crate) enum Tier {
 
 /// All tiers, best first.
 pub(crate) const TIERS: [Tier; 4] = [Tier::First, Tier::Bare, Tier::Required, Tier::Rest];
+
+/// How far an environment is from the versions that a search stays near to: torch, then Python.
+pub(crate) fn distance(criteria: &Criteria, build: &Build, python: &Python) -> impl Ord + use<> {
+    criteria
+        .near
+        .map(|near| (near.of_torch(&build.version, build.cuda_version()), near.of_python(&python.version)))
+}
 
 /// The base images of a tier that come into question for a build.
 pub(crate) fn bases<'u>(

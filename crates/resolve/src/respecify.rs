@@ -1,7 +1,7 @@
 //! The smallest rewrite of version specifiers that allows a version.
 //!
-//! Only the specifiers that exclude the version change. Each keeps its operator and its precision: `<2.5` becomes
-//! `<2.8`, `~=2.4.1` becomes `~=2.7.1`, `==2.4.*` becomes `==2.7.*`.
+//! Only the specifiers that exclude the version change. Each keeps its operator and its precision: `<2.5`
+//! becomes `<2.8`, `~=2.4.1` becomes `~=2.7.1`, `==2.4.*` becomes `==2.7.*`.
 
 use std::str::FromStr;
 

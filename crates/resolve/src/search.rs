@@ -196,7 +196,10 @@ impl<'u> Search<'u, '_> {
                 self.fixed.push(release);
                 let better = self.run();
                 self.fixed.pop();
-                let near = |one: &Choice| self.criteria.near.map(|near| near.of_environment(one.environment));
+                let near = |one: &Choice| {
+                    let Environment { build, python, .. } = one.environment;
+                    rank::distance(self.criteria, build, python)
+                };
                 if let Some(better) = better.filter(|one| near(one) <= near(&choice)) {
                     (choice, chosen, changed) = (better, release, true);
                     break;

@@ -96,8 +96,8 @@ impl Part {
         }
     }
 
-    /// Specifiers in place of those that exclude the version in a stack. The releases of a series of Python are
-    /// not in the catalog: `==3.11.9` becomes `==3.12.*`.
+    /// Specifiers in place of those that exclude the version in a stack. The releases of a series of Python
+    /// are not in the catalog: `==3.11.9` becomes `==3.12.*`.
     pub(super) fn respecified(
         &self,
         specifiers: &VersionSpecifiers,
@@ -120,12 +120,12 @@ impl Part {
     /// Makes a search stay near to the versions that were required.
     pub(super) fn keep_near(&self, near: &mut Near, universe: &Universe, versions: &Versions) {
         match self {
-            Part::Torch => near.add_torch(universe, versions),
-            Part::Cuda => near.add_cuda(universe, versions),
-            Part::Python => near.add_python(universe, versions),
+            Part::Torch => near.add_torch(versions, universe.builds.iter().map(|build| &build.version)),
+            Part::Cuda => near.add_cuda(versions, universe.builds.iter().filter_map(Build::cuda_version)),
+            Part::Python => near.add_python(versions, universe.pythons.iter().map(|one| &one.version)),
             Part::Package(name) => {
                 if let Some(package) = universe.package(name) {
-                    near.add_package(package, versions);
+                    near.add_package(name, versions, package.releases.iter().map(|one| &one.version));
                 }
             }
         }

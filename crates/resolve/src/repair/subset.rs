@@ -39,8 +39,8 @@ impl<F: FnMut(&[usize]) -> bool> Trials<F> {
     /// As few changes as possible.
     pub(super) fn changes(&mut self, pins: usize) -> Changes {
         let all: Vec<usize> = (0..pins).collect();
-        // A pin that does not hold alone changes in any case. Of very many pins it is cheaper to find out which
-        // ones hold together first.
+        // A pin that does not hold alone changes in any case. Of very many pins it is cheaper to find out
+        // first which ones hold together.
         let few = 2 * pins <= self.limit;
         let alone: Vec<usize> = all.iter().copied().filter(|pin| few && !self.holds(&[*pin])).collect();
         let mut kept = Vec::new();
