@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Source;
+use crate::cli::output;
 use crate::cli::settings::SettingsFiles;
 use ::cluster::render::{self, File};
 use ::cluster::{keys, secrets};
@@ -45,6 +46,13 @@ Examples:
 
 impl Args {
     pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        if output::file(Some(&self.output)).is_none() {
+            return Err(Error::new(
+                Kind::Usage,
+                "--output requires a directory: the files do not fit in one stream",
+            )
+            .hint("to write to a directory named `-`, pass ./-"));
+        }
         let plan = self.source.plan(settings)?;
         let (keys, secrets) = match (self.without_secrets, self.dry_run) {
             (true, _) => (None, Vec::new()),

@@ -14,7 +14,7 @@ use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use diagnostic::Fix;
 use diagnostic::layout::{Layout, Mark, wrapped};
-use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
+use diagnostic::render::json::{FixEntry, IgnoredEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::render::{message_keys, text::finding};
 use diagnostic::report::Summary;
 use facts::Fact;
@@ -43,6 +43,9 @@ pub struct ClusterCheckReport {
     pub table: BTreeMap<String, BTreeMap<String, Option<String>>>,
     /// The nodes of cluster.yaml in its order, or the recorded machines.
     pub nodes: Vec<NodeEntry>,
+    /// What settings files leave out of the results.
+    #[serde(default)]
+    pub ignored: Vec<IgnoredEntry>,
     /// Remarks that are no findings: what was left out, and why.
     pub notes: Vec<String>,
 }
@@ -106,7 +109,12 @@ pub fn summary(inspection: &Inspection, results: &[FleetResult]) -> Summary {
     Summary::of(own.chain(results.iter().map(|result| &result.verdict)))
 }
 
-pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckReport {
+/// The report of some results. `ignored`: what settings leave out of them.
+pub fn json(
+    inspection: &Inspection,
+    results: &[FleetResult],
+    ignored: Vec<IgnoredEntry>,
+) -> ClusterCheckReport {
     let mut table: BTreeMap<String, BTreeMap<String, Option<String>>> = BTreeMap::new();
     for one in TRAITS {
         let row = table.entry(one.name.to_owned()).or_default();
@@ -148,6 +156,7 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
         results: results.iter().map(entry).collect(),
         table,
         nodes: inspection.nodes.iter().zip(&inspection.fleet.members).map(node).collect(),
+        ignored,
         notes: inspection.notes.clone(),
     }
 }

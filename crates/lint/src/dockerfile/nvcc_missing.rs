@@ -1,10 +1,11 @@
 //! CUDA code is to be compiled where there is no nvcc.
 
-use super::architecture_list_missing::{local_projects, setup_of};
+use super::architecture_list_missing::{SWITCHED, local_projects, setup_of};
 use std::collections::BTreeMap;
 
 use crate::build_files::build_text;
 use crate::compiles;
+use crate::cuda_extensions::{Makes, makes_extension};
 use crate::read::cmake;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
@@ -65,6 +66,12 @@ pub(crate) const RULE: Rule = Rule {
                  setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
             )],
         ),
+        // The switch of the image decides, and another name stands for the class.
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nENV FORCE_CUDA=1\nCOPY . /app\nRUN pip \
+             install --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
         with(
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y g++ make\n\
              WORKDIR /k\nCOPY Makefile a.cu b.cu ./\nRUN make -j8 libkernels.so\n",
@@ -90,6 +97,22 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // A build sees no GPU: without the switch there is no CUDA code.
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nCOPY . /app\nRUN pip install \
+             --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nCOPY . /app\nRUN pip install \
+             --no-build-isolation /app\n",
+            &[(
+                "setup.py",
+                "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\nextensions = []\nif \
+                 torch.cuda.is_available():\n    extensions = [CUDAExtension('a', \
+                 ['a.cu'])]\nsetup(ext_modules=extensions)\n",
+            )],
+        ),
         with(
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN ./build.sh\n",
             &[(
@@ -329,13 +352,8 @@ fn languages<'a>(arguments: &'a [&'a str]) -> &'a [&'a str] {
 /// Whether a project that a command builds has an extension in CUDA, and whether always.
 fn compiles_extension(file: &Dockerfile, run: &Run) -> Option<bool> {
     local_projects(run).iter().find_map(|project| {
-        let places = run.state.files.candidates(&setup_of(project));
-        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
-        let extension =
-            text.lines().any(|line| line.contains("CUDAExtension(") && !line.trim_start().starts_with('#'));
-        // `"nvcc": [...]` in extra_compile_args is no choice.
-        let choice = ["is_available", "CUDA_HOME", "environ", "getenv", "subprocess", "which("];
-        extension.then(|| !choice.iter().any(|word| text.contains(word)))
+        let (_, text) = file.text_at(&run.state, &setup_of(project))?;
+        Some(makes_extension(text, run)? == Makes::Always)
     })
 }
 

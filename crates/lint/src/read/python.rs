@@ -7,12 +7,15 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
+use super::near::Near;
+use super::script::Script;
 use crate::file::{File, Over};
 use crate::kind::Kind;
 use crate::recognize::kind_of_name;
 use catalog::Catalog;
 use facts::Facts;
 
+mod environment;
 mod origin;
 mod packages;
 mod parts;
@@ -27,7 +30,7 @@ pub(crate) use parts::{
 pub(crate) use ranks::is_other_ranks;
 use structure::Surroundings;
 pub(crate) use structure::contains;
-pub(crate) use text::{entries, is_name, names, number, string};
+pub(crate) use text::{argument_texts, entries, is_name, names, number, string};
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -57,11 +60,11 @@ pub(crate) struct Program {
     pub text: String,
     /// The name of the file, and the scripts next to it that name it.
     pub name: String,
-    pub scripts: Vec<Over>,
+    pub scripts: Vec<Near<Script>>,
     /// The modules of its directory that it imports.
-    pub modules: Vec<Over>,
+    pub modules: Vec<Near<Program>>,
     /// Other programs of its directory.
-    pub others: Vec<Over>,
+    pub others: Vec<Near<Program>>,
     /// Configurations of accelerate in its directory.
     pub configs: Vec<Over>,
     /// What the lists of packages next to it, or above it, install.
@@ -93,6 +96,13 @@ fn imports(text: &str, name: &str) -> bool {
         let imports = line.starts_with("from ") || line.starts_with("import ");
         imports && line.split(|letter| !part(letter)).any(|word| word == stem)
     })
+}
+
+impl Near<Program> {
+    /// The program that it is, by its name.
+    pub(crate) fn program(&self, catalog: &'static Catalog) -> &Program {
+        self.read_with(|over| Program { name: over.name.clone(), ..Program::read(catalog, &over.text) })
+    }
 }
 
 impl Program {
@@ -183,17 +193,28 @@ impl Program {
         let (configs, others): (Vec<Over>, Vec<Over>) = others.into_iter().partition(is_config);
         let (programs, scripts): (Vec<Over>, Vec<Over>) =
             others.into_iter().partition(|other| other.name.ends_with(".py"));
-        let (modules, others) = programs.into_iter().partition(|other| imports(&file.text, &other.name));
+        let (modules, others): (Vec<Over>, Vec<Over>) =
+            programs.into_iter().partition(|other| imports(&file.text, &other.name));
         Program {
-            others,
+            others: others.into_iter().map(Near::from).collect(),
             name: file.name.clone(),
-            scripts,
+            scripts: scripts.into_iter().map(Near::from).collect(),
             configs,
-            modules,
+            modules: modules.into_iter().map(Near::from).collect(),
             packages: Packages::of(file.catalog, lists),
             facts: file.facts.clone(),
             ..Program::read(file.catalog, &file.text)
         }
+    }
+
+    /// The module of its directory that an imported name belongs to: `utils.py` of `utils.reduce`,
+    /// `lib/utils.py` of `lib.utils.reduce`.
+    pub(crate) fn module_of(&self, name: &str) -> Option<&Near<Program>> {
+        let module = name.trim_start_matches('.').rsplit_once('.')?.0;
+        let path = format!("{}.py", module.replace('.', "/"));
+        self.modules.iter().find(|one| {
+            one.name.strip_suffix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        })
     }
 
     /// Whether it trains with several processes.

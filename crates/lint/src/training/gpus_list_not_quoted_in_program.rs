@@ -51,6 +51,7 @@ fn judge(program: &Program) -> Vec<Found> {
         {
             continue;
         }
+        let items = &items[..items.len() - behind_image(program.catalog, &items)];
         for (at, (below, item)) in items.iter().enumerate() {
             let (below, given) = match item.strip_prefix("--gpus=") {
                 Some(given) => (*below, Some(given)),
@@ -66,6 +67,15 @@ fn judge(program: &Program) -> Vec<Found> {
         }
     }
     found
+}
+
+/// How many items are behind the image of a `docker run`, which are the container's.
+fn behind_image(catalog: &Catalog, items: &[(usize, String)]) -> usize {
+    let words = items.iter().skip_while(|(_, item)| item != "docker");
+    let words =
+        words.map(|(_, item)| Word { text: item.clone(), known: true, quoted: true, ..Word::default() });
+    let command = Command { words: words.collect(), ..Command::default() };
+    DockerRun::read(catalog, &command).map_or(0, |run| run.behind.len())
 }
 
 /// Whether a call starts a program.
