@@ -45,14 +45,17 @@ Examples:
   envdoc cluster render -f cluster.yaml -o files/ --without-secrets";
 
 impl Args {
-    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
-        if output::file(Some(&self.output)).is_none() {
-            return Err(Error::new(
-                Kind::Usage,
-                "--output requires a directory: the files do not fit in one stream",
-            )
-            .hint("to write to a directory named `-`, pass ./-"));
+    /// Refuses standard output: there are several files.
+    fn is_directory(&self) -> Result<(), Error> {
+        match output::file(Some(&self.output)) {
+            Some(_) => Ok(()),
+            None => Err(Error::new(Kind::Usage, "--output requires a directory, not standard output")
+                .hint("to write to a directory named `-`, pass ./-")),
         }
+    }
+
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        self.is_directory()?;
         let plan = self.source.plan(settings)?;
         let (keys, secrets) = match (self.without_secrets, self.dry_run) {
             (true, _) => (None, Vec::new()),

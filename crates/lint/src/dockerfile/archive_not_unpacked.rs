@@ -1,8 +1,9 @@
 //! An archive that is used as if ADD or COPY had unpacked it.
 
+use crate::read::dockerfile::archives::TAR_ENDS;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::expand::expand;
-use crate::read::dockerfile::instructions::{Instruction, TAR_ENDS};
+use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::stage::unquoted;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};

@@ -104,16 +104,6 @@ pub(crate) const RULE: Rule = Rule {
             &[("setup.py", SWITCHED)],
         ),
         with(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nCOPY . /app\nRUN pip install \
-             --no-build-isolation /app\n",
-            &[(
-                "setup.py",
-                "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\nextensions = []\nif \
-                 torch.cuda.is_available():\n    extensions = [CUDAExtension('a', \
-                 ['a.cu'])]\nsetup(ext_modules=extensions)\n",
-            )],
-        ),
-        with(
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN ./build.sh\n",
             &[(
                 "build.sh",
@@ -264,7 +254,7 @@ fn made_with_nvcc(file: &Dockerfile, run: &Run, languages: &mut BTreeMap<String,
     let (path, text) = build_text(file, run)?;
     let program = run.command.program();
     if program == "cmake" {
-        let enabled = *languages.entry(path.clone()).or_insert_with(|| has_language_cuda(text));
+        let enabled = *languages.entry(path.clone()).or_insert_with(|| cmake::has_language_cuda(text));
         return enabled.then(|| format!("{path} enables the language CUDA"));
     }
     if !matches!(program, "make" | "gmake") {
@@ -318,35 +308,6 @@ fn called_in_script(file: &Dockerfile, text: &str) -> Option<usize> {
     let script = Script::read(file.catalog, text);
     let calls = script.commands.iter().filter(|one| one.certain && one.program() == "nvcc");
     calls.map(|one| one.line).find(|line| !in_function(*line))
-}
-
-/// Whether CMake looks for a compiler of CUDA whatever happens: `project(a LANGUAGES CXX CUDA)`.
-fn has_language_cuda(text: &str) -> bool {
-    let all = cmake::commands(text);
-    let mut reached = all.iter().take_while(|one| one.name != "return").filter(|one| one.depth == 0);
-    reached.any(|one| {
-        let languages = match one.name.as_str() {
-            "project" => languages(&one.arguments),
-            "enable_language" => &one.arguments[..],
-            _ => return false,
-        };
-        languages.contains(&"CUDA")
-    })
-}
-
-/// The languages of `project(a LANGUAGES CXX CUDA)` and `project(a CXX CUDA)`.
-fn languages<'a>(arguments: &'a [&'a str]) -> &'a [&'a str] {
-    const KEYWORDS: &[&str] =
-        &["VERSION", "COMPAT_VERSION", "SPDX_LICENSE", "DESCRIPTION", "HOMEPAGE_URL", "LANGUAGES"];
-    let is_keyword = |one: &&str| KEYWORDS.contains(one);
-    let start = match arguments.iter().position(|one| *one == "LANGUAGES") {
-        Some(at) => at + 1,
-        None if arguments.iter().any(is_keyword) => return &[],
-        None => 1,
-    };
-    let rest = arguments.get(start..).unwrap_or_default();
-    let end = rest.iter().position(is_keyword).unwrap_or(rest.len());
-    &rest[..end]
 }
 
 /// Whether a project that a command builds has an extension in CUDA, and whether always.

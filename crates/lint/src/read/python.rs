@@ -16,12 +16,14 @@ use catalog::Catalog;
 use facts::Facts;
 
 mod environment;
+mod modules;
 mod origin;
 mod packages;
 mod parts;
 mod ranks;
 mod structure;
 mod text;
+use modules::imports;
 pub(crate) use origin::Expression;
 pub(crate) use packages::Packages;
 pub(crate) use parts::{
@@ -86,24 +88,6 @@ pub(crate) struct Program {
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
 /// it. A call in a call is two levels deeper.
 const DEPTH_MAX: usize = 400;
-
-/// Whether a program imports a module, by the last part of its name.
-fn imports(text: &str, name: &str) -> bool {
-    let stem = name.rsplit('/').next().unwrap_or_default().trim_end_matches(".py");
-    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let mut lines = text.lines().map(str::trim_start);
-    lines.any(|line| {
-        let imports = line.starts_with("from ") || line.starts_with("import ");
-        imports && line.split(|letter| !part(letter)).any(|word| word == stem)
-    })
-}
-
-impl Near<Program> {
-    /// The program that it is, by its name.
-    pub(crate) fn program(&self, catalog: &'static Catalog) -> &Program {
-        self.read_with(|over| Program { name: over.name.clone(), ..Program::read(catalog, &over.text) })
-    }
-}
 
 impl Program {
     /// Reads a script; what the parser cannot read is left out, and its lines are in `unparsed`.
@@ -205,16 +189,6 @@ impl Program {
             facts: file.facts.clone(),
             ..Program::read(file.catalog, &file.text)
         }
-    }
-
-    /// The module of its directory that an imported name belongs to: `utils.py` of `utils.reduce`,
-    /// `lib/utils.py` of `lib.utils.reduce`.
-    pub(crate) fn module_of(&self, name: &str) -> Option<&Near<Program>> {
-        let module = name.trim_start_matches('.').rsplit_once('.')?.0;
-        let path = format!("{}.py", module.replace('.', "/"));
-        self.modules.iter().find(|one| {
-            one.name.strip_suffix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        })
     }
 
     /// Whether it trains with several processes.

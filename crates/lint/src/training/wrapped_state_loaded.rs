@@ -326,10 +326,10 @@ impl Classes<'_> {
 /// Where another program loads the weights of a class that it does not wrap. `only`: every file of weights
 /// has the names of the wrapped model.
 fn load_of(
-    classes: &Classes,
+    all: &Classes,
     other: &Near<Program>,
     class: &str,
-    path: Option<&str>,
+    to: Option<&str>,
     only: bool,
 ) -> Option<Loaded> {
     let handles = [
@@ -350,18 +350,18 @@ fn load_of(
     if !may_load || handles.iter().any(|word| other.text.contains(word)) {
         return None;
     }
-    let read = other.program(classes.program.catalog);
+    let read = other.program(all.program.catalog);
     read.calls.iter().find_map(|load| {
         let plain = load.name.strip_suffix(".load_state_dict").filter(|name| is_name(name))?;
         let mismatch = Mismatch::of(read, load);
         let made = class_of(read, plain, load)?;
-        if made != class && (mismatch == Mismatch::Raises || !classes.relate([&made, class])) {
+        if made != class && (mismatch == Mismatch::Raises || !all.relate([&made, class])) {
             return None;
         }
-        let from = read_by(&read, load)?;
+        let from = read_by(read, load)?;
         let own = string(read.origin(&from.argument(0, "f")?.at, &from.function).text);
         let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let same_file = own.zip(path).is_some_and(|(own, path)| base(own) == base(path));
+        let same_file = own.zip(to).is_some_and(|(own, to)| base(own) == base(to));
         // A fixed name that is not among those that the program makes is another file.
         let may_be = own.is_none() && only;
         (same_file || may_be).then_some(Loaded { line: load.line, class: made, same_file, mismatch })
