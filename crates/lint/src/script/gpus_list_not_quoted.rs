@@ -51,7 +51,7 @@ fn judge(script: &Script) -> Vec<Found> {
             continue;
         }
         // What is behind the image is the container's.
-        let behind = DockerRun::read(script.catalog, command).map_or(0, |run| run.behind.len());
+        let behind = DockerRun::read(script.catalog, &command).map_or(0, |run| run.behind.len());
         let own = &command.words[..command.words.len() - behind];
         let texts: Vec<(&str, usize)> = own.iter().map(|word| (word.text.as_str(), word.line)).collect();
         for (at, (text, line)) in texts.iter().enumerate() {
