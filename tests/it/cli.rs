@@ -802,6 +802,34 @@ fn output_gets_the_report_that_a_pipe_would_get() {
 }
 
 #[test]
+fn a_dash_is_standard_output_for_every_output_option() {
+    let dir = tempfile::tempdir().unwrap();
+    let snapshot = "broken-driver-library-mismatch.json";
+    fs::copy(format!("{}/tests/servers/{snapshot}", env!("CARGO_MANIFEST_DIR")), dir.path().join(snapshot))
+        .unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+        command.args(arguments).current_dir(dir.path()).env("ENVDOC_CATALOG_DIR", "").output().unwrap()
+    };
+    let cases: &[&[&str]] = &[
+        &["check", "--from", snapshot],
+        &["checks"],
+        &["explain", "driver-library-mismatch"],
+        &["render", "dockerfile", "--cuda", "12.1"],
+        &["render", "requirements", "--cuda", "12.1"],
+    ];
+    for arguments in cases {
+        let piped = run(arguments);
+        let dashed = run(&[arguments, &["-o", "-"][..]].concat());
+        assert!(!piped.stdout.is_empty(), "{}", text(&piped.stderr));
+        assert_eq!((dashed.status.code(), text(&dashed.stdout)), (piped.status.code(), text(&piped.stdout)));
+        assert!(!dir.path().join("-").exists(), "{arguments:?}");
+    }
+    let (code, stderr) = refused(&["cluster", "render", "-o", "-"]);
+    assert!(code == 2 && stderr.contains("--output requires a directory"), "{stderr}");
+}
+
+#[test]
 fn color_and_quiet_hold_for_every_command() {
     let snapshot = "tests/servers/broken-driver-library-mismatch.json";
     let colored = envdoc(&["check", "--from", snapshot, "--color", "always"]);

@@ -33,5 +33,5 @@ pub use build_plan::{BuildPlan, ImageBuild, Prepared, prepare};
 pub use build_request::{BuildRequest, Source};
 pub use lock_file::LockRequest;
 pub use machines::{Machines, ReadMachine, Requirements};
-pub use plan::{NoStack, PlanRequest, Planned, plan, requirements};
+pub use plan::{NoStack, PlanRequest, Planned, PlannedImage, plan, requirements};
 pub use plan::{SettingsMirror, SettingsMirrors, UntrustedMirror};

@@ -3,7 +3,6 @@
 use crate::model_layers::{model_of, model_of_program, other_class};
 use crate::programs::option;
 use crate::read::accelerate::AccelerateConfig;
-use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -138,8 +137,8 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
 fn in_program(config: &AccelerateConfig, words: &[&str]) -> Option<(String, String)> {
     let base = |name: &str| crate::recognize::base_name(name);
     let over = config.programs.iter().find(|one| words.iter().any(|word| base(word) == base(&one.name)))?;
-    let program = Program::read(config.catalog, &over.text);
-    let model = model_of_program(&program, &|name| option(words, &[&name.replace('-', "_")]));
+    let program = over.program(config.catalog);
+    let model = model_of_program(program, &|name| option(words, &[&name.replace('-', "_")]));
     // A value that only the shell knows may be any model.
     model.filter(|model| !model.contains('$')).map(|model| (model, over.name.clone()))
 }

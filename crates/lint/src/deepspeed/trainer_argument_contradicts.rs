@@ -66,12 +66,11 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 fn judge(config: &Config) -> Vec<Found> {
-    let programs = config.nearby.iter().filter(|one| one.name.ends_with(".py"));
-    programs.flat_map(|nearby| in_program(config, &nearby.name, &nearby.text)).collect()
+    config.programs().iter().flat_map(|program| in_program(config, program)).collect()
 }
 
-fn in_program(config: &Config, name: &str, text: &str) -> Vec<Found> {
-    let program = Program::read(config.catalog, text);
+fn in_program(config: &Config, program: &Program) -> Vec<Found> {
+    let name = &program.name;
     let own = |one: &crate::read::python::Argument| {
         one.text.starts_with(['"', '\''])
             && one.text.trim_matches(['"', '\'']).rsplit('/').next() == Some(config.base())

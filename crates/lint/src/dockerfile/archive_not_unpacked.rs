@@ -1,5 +1,6 @@
 //! An archive that is used as if ADD or COPY had unpacked it.
 
+use crate::read::dockerfile::archives::TAR_ENDS;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::instructions::Instruction;
@@ -55,10 +56,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// What the names of archives end with, longest first.
-const ENDS: &[&str] =
-    &[".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".tbz2", ".tbz", ".txz", ".zip"];
-
 /// What unpacks archives.
 const UNPACK: &[&str] =
     &["tar", "unzip", "bsdtar", "7z", "7za", "tarfile", "zipfile", "gunzip", "unpack_archive"];
@@ -82,10 +79,9 @@ fn fault(stage: &Stage, at: usize, one: &Instruction) -> Option<Found> {
     let remote = source.text.starts_with("http://") || source.text.starts_with("https://");
     let path = source.text.split(['?', '#']).next().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
-    let end = ENDS.iter().find(|end| name.ends_with(**end))?;
-    // ADD unpacks a tar archive of the build context.
-    let unpacked = one.keyword == "ADD" && !remote && *end != ".zip";
-    if unpacked || one.flag("unpack").is_some() || !source.known || !target.known || name.contains('*') {
+    let end = TAR_ENDS.iter().chain(&[".zip"]).find(|end| name.ends_with(**end))?;
+    let said = one.flags.iter().any(|flag| flag.starts_with("--unpack"));
+    if said || one.unpacks(&source.text) || !source.known || !target.known || name.contains('*') {
         return None;
     }
     let stem = name.strip_suffix(end)?;

@@ -58,8 +58,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         _ => return Vec::new(),
     };
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return Vec::new() };
-    let places = end.files.candidates(script);
-    let text = places.iter().find_map(|place| file.context.get(place)?.as_deref());
+    let text = file.text_at(end, script).map(|(_, text)| text);
     let shell =
         |text: &&str| text.lines().next().is_some_and(|line| line.starts_with("#!") && line.contains("sh"));
     let Some(text) = text.filter(shell) else { return Vec::new() };
