@@ -408,8 +408,8 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
     };
     let message = format!(
         "line {} saves the weights of {wrapped}, which is wrapped: their names begin with `{prefix}`; \
-         {plain}.load_state_dict finds no such names in {}{ends}",
-        save.line, made.name
+         {plain}.load_state_dict finds no such names{ends}",
+        save.line
     );
     let inner = prefix.trim_end_matches('.');
     let fix = format!("Save `{wrapped}.{inner}.state_dict()`");
