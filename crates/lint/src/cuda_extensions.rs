@@ -105,8 +105,8 @@ impl<'t> Test<'t> {
     /// os.environ`; the same without `os.`, where it is imported from there.
     fn read(text: &'t str, start: usize, end: usize) -> Option<Test<'t>> {
         let (before, after) = (&text[..start], &text[end..]);
-        let inside = [" in os.environ", " in environ"].iter().find_map(|head| after.strip_prefix(head));
-        if let Some(rest) = inside {
+        let membership = [" in os.environ", " in environ"].iter().find_map(|head| after.strip_prefix(head));
+        if let Some(rest) = membership {
             return Some(Test { before: before.trim_end(), after: rest, wanted: None, number: false });
         }
         let before = before.trim_end();

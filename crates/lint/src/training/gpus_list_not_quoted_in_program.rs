@@ -35,8 +35,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "start.py",
-            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", \"all\", image, \"--gpus\", \
-             \"device=0,1\"])\n",
+            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", \"all\", \"image\", \
+             \"--gpus\", \"device=0,1\"])\n",
         ),
         named(
             "start.py",
