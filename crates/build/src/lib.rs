@@ -17,6 +17,7 @@ mod build_plan;
 mod build_request;
 mod cache;
 mod context;
+mod declared;
 mod dry_run;
 pub mod execute;
 mod host_mirrors;
@@ -31,6 +32,7 @@ pub mod request_file;
 
 pub use build_plan::{BuildPlan, ImageBuild, Prepared, prepare};
 pub use build_request::{BuildRequest, Source};
+pub use declared::ProjectRequest;
 pub use lock_file::LockRequest;
 pub use machines::{Machines, ReadMachine, Requirements};
 pub use plan::{NoStack, PlanRequest, Planned, plan, requirements};

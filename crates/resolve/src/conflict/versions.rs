@@ -44,8 +44,14 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The option for a version of it, in place of one that came from `before`.
+    /// The option for a version of it, in place of one that came from `before`; of a pin in a file, the line
+    /// with that version.
     fn option(self, version: &str, before: &Source) -> Source {
+        if let Source::Declared(declaration) = before
+            && let Some(other) = declaration.with_version(version)
+        {
+            return Source::Declared(other);
+        }
         let with = before.parameter() == Some(Parameter::With);
         let (parameter, value) = match self {
             Part::Torch => (Parameter::Torch, version.to_owned()),
