@@ -10,6 +10,7 @@ mod find;
 mod not_read;
 mod pyproject;
 mod python_version;
+mod read_text;
 mod requirement;
 pub mod requirements;
 
@@ -20,3 +21,4 @@ pub use declared::{
 pub use error::ProjectError;
 pub use find::{Selection, has_project_files, read};
 pub use not_read::{NotRead, Reason};
+pub use read_text::read_text;

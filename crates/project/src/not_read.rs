@@ -25,6 +25,8 @@ pub enum Reason {
     Vcs,
     #[error("URL")]
     Address,
+    #[error("control characters")]
+    ControlCharacters,
     #[error("local path")]
     Path,
     /// `${TOKEN}`: pip replaces it by the environment variable.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::str::FromStr;
 
+use diagnostic::visible;
 use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use toml::Spanned;
@@ -142,7 +143,7 @@ impl File<'_> {
             what: format!("requires-python {text:?} is not a range of versions; example: >=3.10"),
         })?;
         let span = self.content(value).map(|start| start..start + text.len());
-        let text = format!("requires-python {text}");
+        let text = visible::line(&format!("requires-python {text}")).into_owned();
         let origin = Origin { file: self.name.to_owned(), line, span, text };
         Ok(Declared { value: PythonRange { specifiers }, origin })
     }

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use diagnostic::visible;
 use pep440_rs::{Version, VersionSpecifier, VersionSpecifiers};
 use resolve::marker::{self, RequirementError, VersionOrUrl};
+use resolve::parse::is_requirement;
 
 use crate::declared::{DeclaredBy, Dependency};
 use crate::not_read::Reason;
@@ -25,6 +27,11 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, RequirementError> {
         return Ok(Parsed::Elsewhere(reason));
     }
     let parsed = marker::requirement(text)?;
+    // It is written into files of an image: a line end in a marker would begin a line of its own there.
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !is_requirement(&one_line) {
+        return Ok(Parsed::Elsewhere(Reason::ControlCharacters));
+    }
     let versions = match parsed.version_or_url {
         None => VersionSpecifiers::empty(),
         Some(VersionOrUrl::VersionSpecifier(versions)) => versions,
@@ -34,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, RequirementError> {
         },
     };
     let local = versions.iter().find_map(|one| local(one.version()));
-    let marker = text.split_once(';').map(|(_, marker)| marker.trim().to_owned());
+    let marker = one_line.split_once(';').map(|(_, marker)| marker.trim().to_owned());
     Ok(Parsed::Dependency(Dependency {
         name: parsed.name.to_string(),
         extras: parsed.extras.iter().map(ToString::to_string).collect(),
@@ -114,7 +121,7 @@ pub(crate) fn specifier(text: &str) -> Option<Range<usize>> {
 pub(crate) fn shown(text: &str) -> String {
     let text = text.split(';').next().unwrap_or(text);
     let text = text.split_once('@').map_or(text, |(name, _)| name);
-    text.trim().to_owned()
+    visible::line(text.trim()).into_owned()
 }
 
 #[cfg(test)]
@@ -162,6 +169,14 @@ mod tests {
             }
         }
         assert!(parse("torch=2.4.1").is_err() && parse("torch 2.4.1").is_err());
+    }
+
+    #[test]
+    fn a_marker_is_one_line() {
+        let read = dependency("x==1 ;\n python_version\t>= '3.9'\n");
+        assert_eq!(read.marker.as_deref(), Some("python_version >= '3.9'"));
+        let read = dependency("x ; os_name == 'a\nRUN evil'");
+        assert_eq!(read.marker.as_deref(), Some("os_name == 'a RUN evil'"));
     }
 
     #[test]

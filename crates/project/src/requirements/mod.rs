@@ -4,6 +4,8 @@ pub mod lines;
 
 use std::path::{Component, Path, PathBuf};
 
+use diagnostic::visible;
+
 use crate::declared::{Declared, DeclaredBy, Index, IndexRole, Origin, Project, ReadFile};
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
@@ -178,7 +180,7 @@ fn index(project: &mut Project, file: &str, line: &Line, role: IndexRole, value:
         IndexRole::Extra => "--extra-index-url",
         IndexRole::FindLinks => "--find-links",
     };
-    let text = format!("{name} {url}");
+    let text = visible::line(&format!("{name} {url}")).into_owned();
     let origin = Origin { file: file.to_owned(), line: line.line, span: None, text };
     project.indexes.push(Declared { value: Index { url, role, has_login }, origin });
 }
