@@ -29,6 +29,7 @@ mod plan;
 mod platforms;
 mod registry;
 pub mod request_file;
+mod settings_mirrors;
 
 pub use build_plan::{BuildPlan, ImageBuild, Prepared, prepare};
 pub use build_request::{BuildRequest, Source};
@@ -36,4 +37,4 @@ pub use declared::ProjectRequest;
 pub use lock_file::LockRequest;
 pub use machines::{Machines, ReadMachine, Requirements};
 pub use plan::{NoStack, PlanRequest, Planned, plan, requirements};
-pub use plan::{SettingsMirror, SettingsMirrors, UntrustedMirror};
+pub use settings_mirrors::{SettingsMirror, SettingsMirrors, UntrustedMirror};
