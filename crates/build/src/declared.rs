@@ -1,7 +1,7 @@
 //! The declarations of a project as requirements of a plan.
 
 use image::request::ImageRequest;
-use project::{Declarations, Environment, Others, Project, Selection, declare, has_project_files};
+use project::{Environment, Others, Project, Selection, declare, has_project_files};
 use resolve::outcome::Outcome;
 use resolve::parameter::Source;
 use resolve::parse::package_name;
