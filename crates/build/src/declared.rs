@@ -167,6 +167,8 @@ fn replaces(given: &RequirementKind, declared: &RequirementKind) -> bool {
         (Torch(_), Torch(_)) | (Python(_), Python(_)) => true,
         (Torch(_), Package(name, _)) => name == "torchvision" || name == "torchaudio",
         (Package(given, _), Package(declared, _)) => given == declared,
+        (Torch(_), RequirementKind::Cuda(_)) => true,
+        (given, RequirementKind::Cuda(_)) => is_cuda(given),
         _ => false,
     }
 }
