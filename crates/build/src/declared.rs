@@ -184,8 +184,10 @@ fn notes(project: &Project, others: &Others) -> Vec<String> {
         1 => notes.push("1 other package is not checked; pip installs it as declared".to_owned()),
         count => notes.push(format!("{count} other packages are not checked; pip installs them as declared")),
     }
-    if others.of_torch > 0 {
-        notes.push(format!("{} of torch's build have its versions", packages(others.of_torch)));
+    match others.of_torch {
+        0 => {}
+        1 => notes.push("1 package comes with torch, in the version of its build".to_owned()),
+        count => notes.push(format!("{count} packages come with torch, in the versions of its build")),
     }
     if others.constraints > 0 {
         let count = others.constraints;
