@@ -42,10 +42,38 @@ pub fn lint(kind: Kind, name: &str, text: &str) {
     assert_clean(&lint::report::text(&findings, &coverage, LAYOUT));
     let report = lint::report::report(&findings, &coverage);
     assert!(diagnostic::render::junit::report(&report).is_ok());
-    assert!(!diagnostic::render::html::report(&report, &diagnostic::report::Run::default()).contains("<script>alert"));
+    assert!(
+        !diagnostic::render::html::report(&report, &diagnostic::report::Run::default())
+            .contains("<script>alert")
+    );
     serde_json::to_string(&diagnostic::render::sarif::report(&report)).unwrap();
     for line in diagnostic::render::github::report(&report).lines() {
         assert!(line.starts_with("::"), "a finding begins a line of its own: {line:?}");
+    }
+}
+
+/// Reads a text as each file of a project: what it declares is on its lines, and fit for a file of an image.
+pub fn project(text: &str) {
+    for name in ["requirements.txt", "pyproject.toml", ".python-version"] {
+        let project = match project::read_text(name, text) {
+            Ok(project) => project,
+            Err(error) => {
+                assert_clean(&diagnostic::visible::line(&error.to_string()));
+                continue;
+            }
+        };
+        for one in &project.dependencies {
+            assert!(one.origin.line <= text.lines().count().max(1), "{one:?}");
+            assert!(one.origin.span.clone().is_none_or(|span| text.get(span).is_some()), "{one:?}");
+        }
+        let environment = project::Environment { architecture: "x86_64", pythons: &[9, 12] };
+        let declared = project::declare(catalog(), &project, environment);
+        for one in &declared.requirements {
+            assert_clean(&one.source.to_string());
+        }
+        for package in &declared.others.packages {
+            assert!(resolve::parse::is_requirement(package), "{package:?}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::headings::{CACHE, IMAGE, MIRRORS, STACK};
+use super::project_args::ProjectArgs;
 use super::stack_args::{StackArgs, today};
 use ::build::lock_file::{LockRequest, next_to};
 use ::build::{NoStack, PlanRequest, SettingsMirror, SettingsMirrors, UntrustedMirror};
@@ -20,6 +21,10 @@ pub struct ImageArgs {
     /// docs/request.md describes it.
     #[arg(long, value_name = "FILE", help_heading = STACK)]
     pub request: Option<PathBuf>,
+
+    // A doc comment would replace that of the command.
+    #[command(flatten)]
+    pub project: ProjectArgs,
 
     /// Name of the image, for its title and tag.
     #[arg(long, value_name = "NAME", help_heading = STACK, hide_short_help = true)]
@@ -174,6 +179,7 @@ impl ImageArgs {
         Ok(PlanRequest {
             file: self.request.clone(),
             options: self.options()?,
+            project: self.project.request(),
             mirrors: SettingsMirrors {
                 pip_index: settings.pip_index.as_ref().map(mirror),
                 apt: settings.apt_mirror.as_ref().map(mirror),

@@ -24,6 +24,7 @@ mod matrix;
 pub mod mcp;
 mod output;
 mod own_checks;
+mod project_args;
 mod render;
 mod resolve;
 mod run;

@@ -76,6 +76,7 @@ const EXAMPLES: &str = "\
 Examples:
   envdoc render dockerfile --cuda 12.4 --torch 2.6 --deepspeed
   envdoc render dockerfile --request request.yaml -o .    # all files
+  envdoc render dockerfile --project .    # pins of requirements.txt
   envdoc render lock --request request.yaml -o envdoc.lock    # pin packages
   envdoc render ci --github train/request.yaml -o .github/workflows/x.yaml";
 

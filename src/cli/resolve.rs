@@ -3,12 +3,13 @@
 use super::output::Output;
 use catalog::Catalog;
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::headings::{LOCK, OUTPUT, STACK};
 use super::interrupts::Interrupts;
+use super::project_args::ProjectArgs;
 use super::stack_args::{StackArgs, today};
 use crate::cli::explain::text as explain;
 use ::build::lock_file::{again, next_to};
@@ -44,6 +45,9 @@ pub(super) struct Args {
     /// The envdoc.lock next to it takes part as in `envdoc render`. docs/request.md describes the file.
     #[arg(long, value_name = "FILE", help_heading = STACK)]
     request: Option<PathBuf>,
+
+    #[command(flatten)]
+    project: ProjectArgs,
 
     #[command(flatten)]
     stack: StackArgs,
@@ -95,6 +99,7 @@ Examples:
   envdoc resolve --cuda 12.4 --python 3.12            # newest torch for these
   envdoc resolve --driver 550 --gpu h100 --deepspeed  # for a driver and a GPU
   envdoc resolve --here --torch '>=2.4,<2.7'          # for this machine
+  envdoc resolve --project . --gpu rtx-5090           # do my pins run on it?
   envdoc resolve --request request.yaml --locked      # does envdoc.lock still hold?
   envdoc resolve --cuda 12.4 --format requirements > requirements.txt";
 
@@ -127,10 +132,11 @@ impl Args {
         };
         let asked = self.asked();
         asked.lock.check()?;
-        let Requirements { request, warnings, mut notes } = match self.request {
-            Some(_) => ::build::requirements(universe, &asked, &read_here)?,
-            None => self.stack.requirements(universe, &read_here)?,
+        let required = match (&asked.file, &asked.project) {
+            (None, None) => self.stack.requirements(universe, &read_here)?,
+            _ => ::build::requirements(universe, &asked, &read_here)?,
         };
+        let Requirements { request, warnings, mut notes, project } = required;
         if let Some(subject) = &self.why {
             return why(universe, &request, subject);
         }
@@ -160,6 +166,7 @@ impl Args {
             outcome: &outcome,
             warnings: &warnings,
             notes: &notes,
+            project: project.as_ref(),
         };
         let Outcome::Resolved(resolution) = &outcome else { return self.no_stack(catalog, &report) };
         if let (Some(path), None) = (&self.lock, &kept) {
@@ -191,6 +198,7 @@ impl Args {
         PlanRequest {
             file: self.request.clone(),
             options: self.stack.image_request(),
+            project: self.project.request(),
             machines: self.stack.machines(),
             lock: LockRequest {
                 path: self.lock_path(),
@@ -250,6 +258,9 @@ impl Args {
 /// A requirement that lacks its option: `torch==2.6` is `--torch 2.6`, `8xH100` is `--gpu H100`.
 fn unexpected(catalog: &Catalog, text: &str) -> Error {
     let error = Error::new(Kind::Usage, format!("unexpected argument '{}'", text.escape_debug()));
+    if file::is_directory(Path::new(text)) {
+        return error.hint(format!("write --project {}", shell::word(text)));
+    }
     let without_count = text.trim_start_matches(|first: char| first.is_ascii_digit());
     let names = [Some(text), without_count.strip_prefix(['x', 'X'])].into_iter().flatten();
     if let Some(gpu) = names.into_iter().find(|name| catalog.gpus().by_alias(name).is_some()) {

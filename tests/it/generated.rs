@@ -345,6 +345,17 @@ fn transcripts_are_current() {
 }
 
 #[test]
+fn transcripts_of_a_project_are_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let project = path.join("tests/projects/pinned");
+    let text = fs::read_to_string(path.join("docs/project.md")).unwrap();
+    let runs = printed(&project, "envdoc resolve --project . --gpu h100 --driver 535");
+    let text = replaced(&text, "project-runs", &runs);
+    let conflict = printed(&project, "envdoc resolve --project . --gpu rtx-5090 --driver 575");
+    same("docs/project.md", &replaced(&text, "project-conflict", &conflict));
+}
+
+#[test]
 fn the_readme_is_short() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let lines = fs::read_to_string(path).unwrap().lines().count();
@@ -410,6 +421,7 @@ pub(crate) fn resolve_report(layout: diagnostic::layout::Layout) -> String {
         outcome: &outcome,
         warnings: &[],
         notes: &[],
+        project: None,
     };
     resolve::report::text::report(&report, layout)
 }

@@ -10,6 +10,7 @@ use judge::{Checks, Verdict, judge_one};
 use resolve::machine::{Machine, MachineScope};
 use resolve::outcome::Warning;
 use resolve::parse::Parsed;
+use resolve::report::ProjectFiles;
 use resolve::request::{Base, Prefer, Request, Requirement, RequirementKind};
 
 /// Reads the facts of this machine, for `--here`.
@@ -37,6 +38,8 @@ pub struct Requirements {
     pub warnings: Vec<Warning>,
     /// Facts that add no requirement.
     pub notes: Vec<String>,
+    /// The files of the project, where one was read.
+    pub project: Option<ProjectFiles>,
 }
 
 impl Machines {
@@ -56,7 +59,7 @@ impl Machines {
             today: today.to_owned(),
             ..Request::default()
         };
-        let mut all = Requirements { request, warnings: parsed.warnings, notes: Vec::new() };
+        let mut all = Requirements { request, warnings: parsed.warnings, notes: Vec::new(), project: None };
         for machine in machines {
             all.request.requirements.extend(machine.requirements);
             all.warnings.extend(machine.warnings);

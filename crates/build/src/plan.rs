@@ -9,15 +9,18 @@ use image::merge::Merged;
 use image::plan::{self, Plan};
 use image::request::ImageRequest;
 use image::valid;
+use project::Project;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::{Outcome, Resolution, Warning};
 use resolve::parse::{self, Parsed, StackOptions};
-use resolve::report::Report;
+use resolve::report::{ProjectFiles, Report};
 use resolve::request::{Request, Requirement, RequirementKind};
 use resolve::universe::Universe;
 
+use crate::declared::{self, ProjectRequest};
 use crate::lock_file::{LockFile, LockRequest, again};
 use crate::machines::{Machines, ReadMachine, Requirements};
+use crate::settings_mirrors::{SettingsMirrors, fill_in};
 use crate::{base_image, host_mirrors, registry, request_file};
 
 /// An image that is asked for.
@@ -27,6 +30,8 @@ pub struct PlanRequest {
     pub file: Option<PathBuf>,
     /// The options, in the shape of a request file; they win over it.
     pub options: ImageRequest,
+    /// The project whose declarations count; options and the request file win over them.
+    pub project: Option<ProjectRequest>,
     /// Mirrors of the settings; the file and the options win over them.
     pub mirrors: SettingsMirrors,
     /// The machines that it must run on; those of the file, where no snapshot is named.
@@ -39,38 +44,13 @@ pub struct PlanRequest {
     pub today: String,
 }
 
-/// The mirrors that settings files name.
-#[derive(Debug, Clone, Default)]
-pub struct SettingsMirrors {
-    /// The package index.
-    pub pip_index: Option<SettingsMirror>,
-    /// The mirror of the distribution's archive.
-    pub apt: Option<SettingsMirror>,
-}
-
-/// A mirror that a settings file names.
-#[derive(Debug, Clone)]
-pub struct SettingsMirror {
-    pub url: String,
-    /// Why it may not be used.
-    pub untrusted: Option<UntrustedMirror>,
-}
-
-/// Why a mirror may not be used: what it serves would run in the build, and in the image.
-#[derive(Debug, Clone)]
-pub struct UntrustedMirror {
-    /// `/work/envdoc.toml is not trusted`.
-    pub why: String,
-    /// What trusts the file, once somebody has read it.
-    pub command: String,
-}
-
 /// The files of a request, read and understood.
 #[derive(Debug)]
 pub(crate) struct CheckedPlan {
     merged: Merged,
     parsed: Parsed,
     lock: Option<LockFile>,
+    project: Option<Project>,
 }
 
 impl CheckedPlan {
@@ -107,13 +87,14 @@ pub struct NoStack {
     outcome: Outcome,
     warnings: Vec<Warning>,
     notes: Vec<String>,
+    project: Option<ProjectFiles>,
 }
 
 impl NoStack {
     /// As `envdoc resolve` reports it.
     pub fn report(&self) -> Report<'_> {
-        let NoStack { requirements, outcome, warnings, notes } = self;
-        Report { requirements, outcome, warnings, notes }
+        let NoStack { requirements, outcome, warnings, notes, project } = self;
+        Report { requirements, outcome, warnings, notes, project: project.as_ref() }
     }
 }
 
@@ -133,9 +114,8 @@ pub fn requirements(
     read_here: ReadMachine<'_>,
 ) -> Result<Requirements, Error> {
     let unlocked = PlanRequest { lock: LockRequest::default(), ..request.clone() };
-    let CheckedPlan { merged, parsed, .. } = unlocked.checked(universe)?;
-    let machines = request.machines_or_those_of(&merged.request);
-    machines.requirements(universe.catalog, parsed, &request.today, read_here)
+    let CheckedPlan { mut merged, parsed, project, .. } = unlocked.checked(universe)?;
+    Ok(request.required(universe, (&mut merged.request, parsed, project.as_ref()), read_here)?.0)
 }
 
 impl PlanRequest {
@@ -146,7 +126,8 @@ impl PlanRequest {
         let merged = Merged::new(file.unwrap_or_default(), &self.options);
         valid::base_python(universe.catalog, &merged.request, self.options.base_python.is_some())?;
         let parsed = merged.requirements(universe)?;
-        Ok(CheckedPlan { merged, parsed, lock: self.lock.read()? })
+        let project = self.project.as_ref().map(ProjectRequest::read).transpose()?.flatten();
+        Ok(CheckedPlan { merged, parsed, lock: self.lock.read()?, project })
     }
 
     /// [`plan`], with the contents of an own base image as the engine has it.
@@ -166,17 +147,18 @@ impl PlanRequest {
     fn resolve(
         &self,
         universe: &Universe,
-        CheckedPlan { merged, parsed, lock }: CheckedPlan,
+        CheckedPlan { merged, parsed, lock, project }: CheckedPlan,
         mut notes: Vec<String>,
         read_here: ReadMachine<'_>,
     ) -> Result<Planned, Error> {
         let mut image = merged.request;
-        let machines = self.machines_or_those_of(&image);
         let of_mirrors = if image.mirrors.from_host { host_mirrors::fill_in(&mut image) } else { Vec::new() };
         let of_settings = fill_in(&mut image, &self.mirrors)?;
-        let required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
-        let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
-        notes.extend(of_machines.into_iter().chain(of_mirrors).chain(of_settings));
+        let (required, of_image) =
+            self.required(universe, (&mut image, parsed, project.as_ref()), read_here)?;
+        let Requirements { request: mut required, mut warnings, notes: of_request, project } = required;
+        notes.splice(0..0, project.as_ref().map(|files| files.sentence(false)));
+        notes.extend(of_request.into_iter().chain(of_image).chain(of_mirrors).chain(of_settings));
         image.requested =
             required.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
         image.targets = required.requirements.iter().filter_map(capability).collect();
@@ -187,7 +169,9 @@ impl PlanRequest {
         let resolution = match resolve::resolve(universe, &required) {
             Outcome::Resolved(resolution) => resolution,
             outcome => {
-                let none = NoStack { requirements: required.requirements, outcome, warnings, notes };
+                // The report has a line of its own about the files.
+                notes.drain(..usize::from(project.is_some()));
+                let none = NoStack { requirements: required.requirements, outcome, warnings, notes, project };
                 return Ok(Planned::NoStack(Box::new(none)));
             }
         };
@@ -200,6 +184,22 @@ impl PlanRequest {
             return Ok(Planned::NoStack(Box::new(none)));
         }
         Ok(Planned::Plan(Box::new(PlannedImage { plan, notes, required, resolution })))
+    }
+
+    /// What the options, the file, the machines and the project require; and notes on the image of a project.
+    fn required(
+        &self,
+        universe: &Universe,
+        (image, parsed, project): (&mut ImageRequest, Parsed, Option<&Project>),
+        read_here: ReadMachine<'_>,
+    ) -> Result<(Requirements, Vec<String>), Error> {
+        let machines = self.machines_or_those_of(image);
+        let mut required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
+        let Some(project) = project else { return Ok((required, Vec::new())) };
+        let others = declared::join(universe, project, image, &mut required);
+        let notes = declared::notes_on_image(&others);
+        image.declared = others.packages;
+        Ok((required, notes))
     }
 
     fn machines_or_those_of(&self, image: &ImageRequest) -> Machines {
@@ -264,35 +264,9 @@ fn on_other_architectures(
         let outcome = resolve::resolve(universe, &other);
         if matches!(outcome, Outcome::Conflict(_)) {
             let (warnings, notes) = (Vec::new(), Vec::new());
-            return Ok(Some(NoStack { requirements: other.requirements, outcome, warnings, notes }));
+            let project = None;
+            return Ok(Some(NoStack { requirements: other.requirements, outcome, warnings, notes, project }));
         }
     }
     Ok(None)
-}
-
-/// Fills in the mirrors that nothing else names; returns which.
-///
-/// # Errors
-/// Such a mirror comes from a settings file that is not trusted: to build without it would be another image.
-fn fill_in(image: &mut ImageRequest, settings: &SettingsMirrors) -> Result<Vec<String>, Error> {
-    let mut taken = Vec::new();
-    if image.mirrors.preset.is_some() {
-        return Ok(taken);
-    }
-    let mut take = |name: &str, mirror: &mut Option<String>, set: &Option<SettingsMirror>| {
-        let (None, Some(SettingsMirror { url, untrusted })) = (&mirror, set) else { return Ok(()) };
-        if let Some(UntrustedMirror { why, command }) = untrusted {
-            let message = format!("{name} {url} of the settings cannot be used: {why}");
-            let hint = format!("read the file, then run `{command}`; or pass --{name}, or --no-config");
-            return Err(Error::new(Kind::Usage, message).hint(hint));
-        }
-        taken.push(format!("{name} of the settings: {url}"));
-        *mirror = Some(url.clone());
-        Ok(())
-    };
-    if image.wheels.is_none() {
-        take("pip-index", &mut image.mirrors.pip_index, &settings.pip_index)?;
-    }
-    take("apt-mirror", &mut image.mirrors.apt, &settings.apt)?;
-    Ok(taken)
 }

@@ -45,6 +45,18 @@ impl fmt::Display for CudaBuild {
     }
 }
 
+/// Whether a text is the name of a CUDA build: `cu121`.
+pub fn is_cuda_build(text: &str) -> bool {
+    CudaBuild::parse(text).is_some()
+}
+
+/// The build whose wheels an index has: `cu121` of `https://download.pytorch.org/whl/cu121`; `None` where it
+/// has several, or where that is not known.
+pub fn build_of_index(url: &str) -> Option<&str> {
+    let last = url.trim_end_matches('/').rsplit('/').next()?;
+    (is_cuda_build(last) || last == "cpu").then_some(last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Contents, SharedSources};
 use crate::Sources;
-pub use crate::cuda_build::CudaBuild;
+pub use crate::cuda_build::{CudaBuild, build_of_index, is_cuda_build};
 
 /// A PyTorch release with its CUDA builds.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -8,6 +8,7 @@ use resolve::lock::{Lock, LockedPackage};
 use resolve::outcome::Stack;
 use resolve::parse;
 use resolve::pip::{Pin, PipRequirement};
+use resolve::torch_layer;
 
 /// Reads what `uv pip compile --generate-hashes` printed.
 pub fn parse(text: &str) -> Vec<LockedPackage> {
@@ -53,10 +54,7 @@ fn public(pin: &Pin) -> Option<Version> {
 
 /// Whether a package belongs to torch's own layer: the largest part of an image, which changes least.
 pub fn is_torch_layer(package: &LockedPackage) -> bool {
-    let name = parse::package_name(&package.requirement);
-    ["torch", "torchvision", "torchaudio", "triton"].contains(&name.as_str())
-        || name.starts_with("nvidia-")
-        || name.starts_with("cuda-")
+    torch_layer::is_in_layer(&parse::package_name(&package.requirement))
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub struct ImageRequest {
     /// Where the request was read: `images/rl/request.yaml`; set by the program.
     #[serde(skip)]
     pub origin: Option<String>,
+    /// Packages that a project declares and the catalog does not have, as pip reads them; set by the program.
+    #[serde(skip)]
+    pub declared: Vec<String>,
     /// What was asked for, in the user's words; set by the program.
     #[serde(skip)]
     pub requested: Vec<String>,

@@ -9,7 +9,8 @@ use super::read::dockerfile::install::{Install, Requirement};
 use super::read::dockerfile::{Dockerfile, Run};
 use super::rule::Found;
 use catalog::packages::Row;
-use catalog::torch::{CudaBuild, Release};
+use catalog::torch::Release;
+pub(crate) use catalog::torch::{build_of_index, is_cuda_build};
 
 /// torch and the packages that are released with it.
 pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
@@ -82,18 +83,6 @@ pub(crate) fn version<'r>(release: &'r Release, name: &str) -> Option<&'r str> {
         "torchaudio" => release.torchaudio.as_deref(),
         _ => None,
     }
-}
-
-/// Whether a text is the name of a CUDA build: `cu121`.
-pub(crate) fn is_cuda_build(text: &str) -> bool {
-    CudaBuild::parse(text).is_some()
-}
-
-/// The build whose wheels an index has: `cu121` of `https://download.pytorch.org/whl/cu121`; `None` where it
-/// has several, or where that is not known.
-pub(crate) fn build_of_index(url: &str) -> Option<&str> {
-    let last = url.trim_end_matches('/').rsplit('/').next()?;
-    (is_cuda_build(last) || last == "cpu").then_some(last)
 }
 
 /// The builds of a release for people: `cu118, cu124, cu126`.

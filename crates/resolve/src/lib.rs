@@ -47,6 +47,7 @@ mod search;
 mod target;
 #[doc(hidden)]
 pub mod testing;
+pub mod torch_layer;
 pub mod universe;
 mod verdict;
 mod wheels;

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use pep508_rs::{ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, Pep508Error, VerbatimUrl};
 
+pub use pep508_rs::VersionOrUrl;
+
 /// A requirement as pip reads it.
 pub type Requirement = pep508_rs::Requirement<VerbatimUrl>;
 

@@ -65,6 +65,58 @@ impl Parameter {
     }
 }
 
+/// A requirement that a file of a project declares.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Declaration {
+    /// Relative to the working directory.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// What is written there: `torch==2.4.1`.
+    pub text: String,
+}
+
+impl Declaration {
+    /// The same declaration of another version, where it pins one (`==`, `~=`); `None`: the version cannot
+    /// simply be replaced.
+    pub fn with_version(&self, version: &str) -> Option<Declaration> {
+        Some(Declaration { text: pinned(&self.text, version)?, ..self.clone() })
+    }
+}
+
+impl fmt::Display for Declaration {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{} {}", self.file, self.line, self.text)
+    }
+}
+
+/// `torch==2.4.1` with another version; `==2.4.*` and `~=2.4.1` keep their count of numbers.
+fn pinned(text: &str, version: &str) -> Option<String> {
+    let (at, compatible) = match (text.find("=="), text.find("~=")) {
+        (Some(at), None) if !text[at..].starts_with("===") => (at, false),
+        (None, Some(at)) => (at, true),
+        (None, None) if text.starts_with(|first: char| first.is_ascii_digit()) => {
+            return Some(version.to_owned());
+        }
+        _ => return None,
+    };
+    let old = text[at + 2..].trim();
+    let is_version = |c: char| c.is_ascii_alphanumeric() || ".*+!_-".contains(c);
+    if !old.chars().all(is_version) {
+        return None;
+    }
+    let star = old.ends_with(".*");
+    let numbers = old.trim_end_matches(".*").split('.').count();
+    let release = version.split('+').next().unwrap_or(version);
+    let shortened = || release.split('.').take(numbers).collect::<Vec<_>>().join(".");
+    let new = match (star, compatible) {
+        (true, _) => format!("{}.*", shortened()),
+        (false, true) => shortened(),
+        (false, false) => version.to_owned(),
+    };
+    Some(format!("{}{new}", &text[..text.len() - old.len()]))
+}
+
 /// Where a requirement comes from. Its text names the requirement in messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
@@ -77,6 +129,8 @@ pub enum Source {
         /// Whether it was an option or a key.
         naming: Naming,
     },
+    /// A line of a project's file: `requirements.txt:3 torch==2.4.1`.
+    Declared(Declaration),
     /// A machine, a lock file or a setting: `GPU of node-a.json: NVIDIA L4`.
     Stated(String),
     /// The resolver tries it out; no message names it.
@@ -93,7 +147,7 @@ impl Source {
     pub fn parameter(&self) -> Option<Parameter> {
         match self {
             Source::Given { parameter, .. } => Some(*parameter),
-            Source::Stated(_) | Source::Trial => None,
+            Source::Declared(_) | Source::Stated(_) | Source::Trial => None,
         }
     }
 }
@@ -107,8 +161,32 @@ impl fmt::Display for Source {
             Source::Given { parameter, value, naming } => {
                 write!(formatter, "{} {value}", parameter.name(*naming))
             }
+            Source::Declared(declaration) => declaration.fmt(formatter),
             Source::Stated(text) => formatter.write_str(text),
             Source::Trial => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_keep_their_form() {
+        for (text, expected) in [
+            ("torch==2.4.1", Some("torch==2.7.1")),
+            ("torch == 2.4.1", Some("torch == 2.7.1")),
+            ("torch==2.4.*", Some("torch==2.7.*")),
+            ("torch~=2.4", Some("torch~=2.7")),
+            ("3.9", Some("2.7.1")),
+            ("torch>=2.1,<2.5", None),
+            ("torch===2.4.1", None),
+            ("torch==2.4.1,!=2.4.0", None),
+            ("torch", None),
+        ] {
+            assert_eq!(pinned(text, "2.7.1").as_deref(), expected, "{text}");
+        }
+        assert_eq!(pinned("torch==2.4.1+cu121", "2.7.1+cu121").as_deref(), Some("torch==2.7.1+cu121"));
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::cli::format::Format;
-use crate::cli::headings::{BUILD, CACHE, OUTPUT};
+use crate::cli::headings::{BUILD, CACHE, OUTPUT, STACK};
 use crate::cli::image::{ImageArgs, no_stack};
 use crate::cli::interrupts::Interrupts;
 use crate::cli::settings::SettingsFiles;
@@ -34,6 +34,14 @@ pub(super) struct Args {
     /// Build context: directory to copy from [default: .].
     #[arg(value_name = "CONTEXT")]
     context: Option<PathBuf>,
+
+    /// Do not read the requirements of CONTEXT.
+    ///
+    /// Without --request and --file, those of requirements.txt, pyproject.toml and .python-version in
+    /// CONTEXT count.
+    #[arg(long, conflicts_with_all = ["project", "requirements"])]
+    #[arg(help_heading = STACK, hide_short_help = true)]
+    no_project: bool,
 
     /// Build your own Dockerfile instead.
     ///
@@ -150,6 +158,7 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   envdoc build --cuda 12.4 --torch 2.6 --deepspeed -t train:1 --copy src:/src
+  envdoc build --gpu h100 -t train:1 .    # pins of requirements.txt
   envdoc build --request request.yaml --push -t ghcr.io/team/train:1.0
   envdoc build --file Dockerfile --expect torch==2.6.0 -t train:1 .";
 
@@ -181,6 +190,9 @@ impl Args {
         files: &SettingsFiles,
     ) -> Result<u8, Error> {
         let request = self.request(&files.read()?)?;
+        if let Some(note) = self.not_read() {
+            terminal::note(note);
+        }
         let read_here = || self.image.stack.read_here(catalog, interrupts);
         let plan = match prepare(&Universe::new(catalog), &request, &read_here)? {
             Prepared::Build(plan) => plan,

@@ -1,11 +1,12 @@
 //! The options as a request.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Args, Which};
 use crate::cli::image::pairs;
-use ::build::{BuildRequest, Source};
+use ::build::{BuildRequest, ProjectRequest, Source};
 use ::config::Settings;
+use ::project::{Selection, has_project_files};
 use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
 use resolve::parse::StackOptions;
@@ -44,11 +45,34 @@ impl Args {
         })
     }
 
+    /// That the files of this directory are not read, where a user may expect it.
+    pub(super) fn not_read(&self) -> Option<&'static str> {
+        let named = self.context.is_some() || self.no_project || self.image.project.request().is_some();
+        let other = self.file.is_some() || self.image.request.is_some();
+        (!named && !other && has_project_files(Path::new(".")))
+            .then_some("the requirements of this directory are not read; to use them: `envdoc build .`")
+    }
+
+    /// The project that is named, else the context, where that is named and nothing else is.
+    fn project(&self, named: Option<ProjectRequest>) -> Option<ProjectRequest> {
+        let of_context = self.context.clone().filter(|_| !self.no_project && self.image.request.is_none());
+        named.or_else(|| {
+            let selection = Selection { directory: of_context?, requirements: Vec::new() };
+            Some(ProjectRequest { selection, optional: true })
+        })
+    }
+
     fn source(&self, settings: &Settings) -> Result<Source, Error> {
         let Some(path) = &self.file else {
-            return Ok(Source::Planned(Box::new(self.image.request(settings)?)));
+            let mut request = self.image.request(settings)?;
+            request.project = self.project(request.project);
+            return Ok(Source::Planned(Box::new(request)));
         };
-        if self.image.request.is_some() || self.image.stack.stack_options() != StackOptions::default() {
+        let project = self.image.project.request().is_some();
+        if project
+            || self.image.request.is_some()
+            || self.image.stack.stack_options() != StackOptions::default()
+        {
             return Err(Error::new(
                 Kind::Usage,
                 "--file builds a Dockerfile as it is and cannot be combined with stack options",

@@ -123,11 +123,16 @@ fn run(program: &Program, arguments: Arguments) -> Result<Answer, Error> {
     };
     let parsed = parse::requirements(universe, &options)?;
     let here = || Ok(machine::facts(program, machine::here(program, None, true)?, Expected::default()));
-    let Requirements { request, warnings, notes } =
+    let Requirements { request, warnings, notes, .. } =
         machines.requirements(program.catalog, parsed, &stack_args::today(), &here)?;
     let outcome = resolve::resolve(universe, &request);
-    let report =
-        Report { requirements: &request.requirements, outcome: &outcome, warnings: &warnings, notes: &notes };
+    let report = Report {
+        requirements: &request.requirements,
+        outcome: &outcome,
+        warnings: &warnings,
+        notes: &notes,
+        project: None,
+    };
     let text = resolve::report::text::report(&report, LAYOUT);
     Answer::new(&json::report(&report), terminal::plain(&text))
 }

@@ -24,10 +24,11 @@ pub(super) fn unknown(context: &PlanContext) -> Vec<String> {
 }
 
 fn requested(context: &PlanContext) -> impl Iterator<Item = PipRequirement> {
-    unknown(context).into_iter().map(PipRequirement::Requested)
+    let declared = context.request.declared.iter().cloned();
+    unknown(context).into_iter().chain(declared).map(PipRequirement::Requested)
 }
 
-/// A warning about them; none if a lock pins them.
+/// A warning about them; none if a lock pins them. What a project declares is meant as it is.
 pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
     let unknown = unknown(context);
     (!unknown.is_empty() && context.locked.is_none()).then(|| parse::unchecked_warning(&unknown))

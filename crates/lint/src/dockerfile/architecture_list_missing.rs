@@ -12,7 +12,8 @@ const EXTENSION: &str = "from setuptools import setup\nfrom torch.utils.cpp_exte
 
 /// A setup.py with CUDA code behind a switch.
 pub(super) const SWITCHED: &str = "import os, torch\nfrom setuptools import setup\nfrom \
-                        torch.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension\nExt = CppExtension\nif \
+                        torch.utils.cpp_extension import BuildExtension, CppExtension, \
+                        CUDAExtension\nExt = CppExtension\nif \
                         torch.cuda.is_available() or os.environ.get('FORCE_CUDA') == '1':\n    Ext = \
                         CUDAExtension\nsetup(name='a', ext_modules=[Ext('a', ['a.cu'])], \
                         cmdclass={'build_ext': BuildExtension})\n";

@@ -3,8 +3,8 @@
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::read::project;
-use crate::read::requirements::{Line, bare, lines, option};
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use ::project::requirements::lines::{Line, bare, lines, option};
 
 pub(crate) const RULE: Rule = Rule {
     id: "git-branch-required",

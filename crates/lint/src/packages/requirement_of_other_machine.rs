@@ -4,8 +4,8 @@ use diagnostic::Fix;
 
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
-use crate::read::requirements::{bare, lines, option};
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use project::requirements::lines::{bare, lines, option};
 
 pub(crate) const RULE: Rule = Rule {
     id: "requirement-of-other-machine",

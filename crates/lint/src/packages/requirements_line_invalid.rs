@@ -4,8 +4,8 @@ use pep440_rs::VersionSpecifiers;
 
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
-use crate::read::requirements::{Line, bare, lines, option};
 use crate::rule::{Change, Found, Judge, Rule, Severity, named};
+use project::requirements::lines::{Line, bare, lines, option};
 
 pub(crate) const RULE: Rule = Rule {
     id: "requirements-line-invalid",

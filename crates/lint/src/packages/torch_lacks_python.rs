@@ -8,8 +8,8 @@ use pep440_rs::Version;
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::read::project;
-use crate::read::requirements::lines;
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use ::project::requirements::lines::lines;
 
 pub(crate) const RULE: Rule = Rule {
     id: "torch-lacks-python",

@@ -33,7 +33,6 @@ pub(crate) mod posix;
 pub(crate) mod project;
 pub(crate) mod python;
 pub(crate) mod quotes;
-pub(crate) mod requirements;
 pub(crate) mod sbatch;
 pub(crate) mod sbatch_counts;
 pub(crate) mod script;

@@ -29,8 +29,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu:8\ntorchrun t.py --nnodes=1\ntorchrun --nnodes 1 t.py\n\
-             torchrun --nnodes=1:1 t.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu:8\ntorchrun t.py --nnodes=1\n\
+             torchrun --nnodes 1 t.py\ntorchrun --nnodes=1:1 t.py\n",
         ),
         named(
             "job.sbatch",

@@ -28,8 +28,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "start.py",
-            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"-e\", token, *more, \"--name\", \"n\", \
-             \"--gpus\", \"device=0,1\", image])\n",
+            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"-e\", token, *more, \"--name\", \
+             \"n\", \"--gpus\", \"device=0,1\", image])\n",
         ),
     ],
     silent: &[

@@ -4,7 +4,7 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Report;
+use super::{ProjectFiles, Report};
 use crate::outcome::{Decision, Nearest, Outcome, Reason, Rejected, Stack, Warning};
 use crate::requirement_keys;
 
@@ -23,6 +23,8 @@ pub struct ResolveReport {
     #[serde(flatten, with = "requirement_keys")]
     #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
+    /// The files of a project that requirements come from; null: none was read.
+    pub project: Option<ProjectFiles>,
     /// The stack; null: there is none, see `conflict`.
     pub stack: Option<Stack>,
     /// Each choice of the stack with its reason, in the order of the choices; empty without a stack.
@@ -65,6 +67,7 @@ pub fn report(report: &Report) -> ResolveReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
         requirements: report.requirements.iter().map(|requirement| requirement.source.to_string()).collect(),
+        project: report.project.cloned(),
         stack: None,
         decisions: Vec::new(),
         rejected: Vec::new(),

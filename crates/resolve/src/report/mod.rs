@@ -2,8 +2,11 @@
 
 pub mod json;
 pub mod project;
+mod read_files;
 pub mod requirements;
 pub mod text;
+
+pub use read_files::{FileNotRead, FileRead, ProjectFiles};
 
 use crate::outcome::{Outcome, Stack, Warning};
 use crate::request::Requirement;
@@ -19,6 +22,8 @@ pub struct Report<'a> {
     pub warnings: &'a [Warning],
     /// Facts that add no requirement.
     pub notes: &'a [String],
+    /// The files of a project that the requirements come from, where one was read.
+    pub project: Option<&'a ProjectFiles>,
 }
 
 impl Report<'_> {
@@ -35,6 +40,7 @@ impl Report<'_> {
 /// The comments above a file that is made of a stack.
 fn comments(report: &Report, stack: &Stack) -> String {
     let mut lines = vec![format!("Made by envdoc {} (envdoc resolve).", env!("CARGO_PKG_VERSION"))];
+    lines.extend(report.project.map(|files| files.sentence(false)));
     if !report.requirements.is_empty() {
         let requirements: Vec<String> =
             report.requirements.iter().map(|requirement| requirement.source.to_string()).collect();

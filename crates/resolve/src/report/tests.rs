@@ -14,7 +14,13 @@ fn report<T>(outcome: &Outcome, write: impl FnOnce(&Report) -> T) -> T {
         message: "the driver of node-a.json is not known, any was allowed: permission denied".into(),
     }];
     let notes = ["ci.json has no NVIDIA GPU: it is a build host".to_owned()];
-    write(&Report { requirements: &sample::requirements(), outcome, warnings: &warnings, notes: &notes })
+    write(&Report {
+        requirements: &sample::requirements(),
+        outcome,
+        warnings: &warnings,
+        notes: &notes,
+        project: None,
+    })
 }
 
 fn plain(outcome: &Outcome, layout: Layout) -> String {
@@ -119,7 +125,8 @@ fn line_breaks_in_sources_cannot_escape_the_comments() {
     let mut requirements = sample::requirements();
     requirements[0].source = Source::Stated("--cuda 12.1\nevil==1.0".into());
     let outcome = sample::found();
-    let report = Report { requirements: &requirements, outcome: &outcome, warnings: &[], notes: &[] };
+    let report =
+        Report { requirements: &requirements, outcome: &outcome, warnings: &[], notes: &[], project: None };
     let file = requirements::file(catalog(), &report, &sample::stack());
     assert!(file.lines().all(|line| !line.starts_with("evil")), "{file}");
 }

@@ -9,7 +9,7 @@ use super::install::{self, Install};
 use super::state::State;
 use crate::file::Context;
 use crate::location::OtherFile;
-use crate::read::requirements::{bare, lines, option};
+use project::requirements::lines::{bare, lines, option};
 
 /// Files that name each other are followed so far.
 const DEEPEST: usize = 8;

@@ -2,30 +2,44 @@
 
 /// A line of a requirements file, lines that go on joined and comments gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub struct Line {
     pub text: String,
     /// Where it begins, from 1.
     pub line: usize,
+    /// Bytes before its first character in the file; a byte order mark and the `\r` of line ends count.
+    pub start: usize,
+}
+
+impl Line {
+    fn new(part: &str, line: usize, offset: usize) -> Line {
+        let blank = part.len() - part.trim_start().len();
+        Line { text: part.trim_start().to_owned(), line, start: offset + blank }
+    }
 }
 
 /// The lines that are neither empty nor comments.
-pub(crate) fn lines(text: &str) -> Vec<Line> {
+pub fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut goes_on = false;
-    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        let line = without_comment(line);
+    let content = text.trim_start_matches('\u{feff}');
+    let mut offset = text.len() - content.len();
+    for (index, whole) in content.split_inclusive('\n').enumerate() {
+        let line = without_comment(whole.trim_end_matches('\n').trim_end_matches('\r'));
         let (part, more) = match line.strip_suffix('\\') {
             Some(part) => (part, true),
             None => (line, false),
         };
         match lines.last_mut().filter(|_| goes_on) {
+            // A requirement may begin below an empty line that goes on.
+            Some(open) if open.text.is_empty() => *open = Line::new(part, open.line, offset),
             Some(open) => open.text.push_str(part),
-            None => lines.push(Line { text: part.to_owned(), line: index + 1 }),
+            None => lines.push(Line::new(part, index + 1, offset)),
         }
         goes_on = more;
+        offset += whole.len();
     }
     for line in &mut lines {
-        line.text = line.text.trim().to_owned();
+        line.text.truncate(line.text.trim_end().len());
     }
     lines.retain(|line| !line.text.is_empty());
     lines
@@ -39,7 +53,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// An option of a line, and its value: `-r`, `other.txt`; `None` for a requirement.
-pub(crate) fn option(line: &str) -> Option<(&str, &str)> {
+pub fn option(line: &str) -> Option<(&str, &str)> {
     if !line.starts_with('-') {
         return None;
     }
@@ -52,7 +66,7 @@ pub(crate) fn option(line: &str) -> Option<(&str, &str)> {
 }
 
 /// A requirement without what pip takes behind it: `--hash=…`, `--config-settings …`.
-pub(crate) fn bare(line: &str) -> &str {
+pub fn bare(line: &str) -> &str {
     line.split(" --").next().unwrap_or_default().trim_end()
 }
 
@@ -68,6 +82,14 @@ mod tests {
             lines(text).into_iter().map(|one| (one.line, bare(&one.text).to_owned())).collect();
         let expected = [(2, "torch==2.6.0"), (6, "x"), (7, "git+https://h/a#egg=b")];
         assert_eq!(read, expected.map(|(line, text)| (line, text.to_owned())));
+    }
+
+    #[test]
+    fn offsets_count_the_mark_and_line_ends() {
+        let text = "\u{feff}# head\r\n  torch==2.6.0 \\\r\n  --hash=sha256:a\r\n\\\n numpy<2\n";
+        let found: Vec<&str> = lines(text).iter().map(|one| &text[one.start..one.start + 5]).collect();
+        assert_eq!(found, ["torch", "numpy"]);
+        assert_eq!(lines(text).iter().map(|one| one.line).collect::<Vec<_>>(), [2, 4]);
     }
 
     #[test]

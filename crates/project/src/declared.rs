@@ -1,0 +1,123 @@
+//! Values that a project declares, and where a person wrote them.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use pep440_rs::{Operator, VersionSpecifiers};
+
+/// A value and where it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared<T> {
+    pub value: T,
+    pub origin: Origin,
+}
+
+/// A place in a file of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// As it is shown: relative to the working directory.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// Bytes of the version specifier in the file; `None`: there is none, or it cannot be replaced there.
+    pub span: Option<Range<usize>>,
+    /// What is written there, without comments, hashes and logins: `torch==2.4.1`.
+    pub text: String,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{} {}", self.file, self.line, self.text)
+    }
+}
+
+/// A requirement on a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dependency {
+    /// As indexes compare it (PEP 503): `flash-attn`.
+    pub name: String,
+    pub extras: Vec<String>,
+    /// Empty: any. Without a local version; that is in `local`.
+    pub versions: VersionSpecifiers,
+    /// `cu121` of `==2.4.1+cu121`.
+    pub local: Option<String>,
+    /// As written: `sys_platform == 'linux'`.
+    pub marker: Option<String>,
+    /// `sha256:…`
+    pub hashes: Vec<String>,
+    pub kind: DeclaredBy,
+}
+
+/// In which role a requirement is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeclaredBy {
+    /// It is installed.
+    Main,
+    /// `-c`: it limits versions of what is installed for another reason.
+    Constraint,
+}
+
+impl Dependency {
+    /// The specifiers as a person writes them: `==2.4.1+cu121`, `>=2.1,<2.5`; empty: any.
+    pub fn specifier(&self) -> String {
+        let local = self.local.as_ref().map_or(String::new(), |local| format!("+{local}"));
+        let parts = self.versions.iter().map(|one| one.to_string().replace(' ', ""));
+        parts.collect::<Vec<_>>().join(",") + &local
+    }
+
+    /// Whether exactly one version is allowed.
+    pub fn is_pinned(&self) -> bool {
+        let exact = |operator: &Operator| matches!(operator, Operator::Equal | Operator::ExactEqual);
+        self.versions.iter().any(|one| exact(one.operator()))
+    }
+}
+
+/// The Python of the project: `>=3.10,<3.13` of `requires-python`, `==3.11.*` of `.python-version`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PythonRange {
+    pub specifiers: VersionSpecifiers,
+}
+
+/// A place that pip takes packages from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    /// Without its login.
+    pub url: String,
+    pub role: IndexRole,
+    /// Whether the address has a login, which is neither stored nor shown.
+    pub has_login: bool,
+}
+
+/// How an index is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexRole {
+    /// `--index-url`: instead of PyPI.
+    Default,
+    /// `--extra-index-url`: next to the others.
+    Extra,
+    /// `--find-links`: a page or directory of files.
+    FindLinks,
+}
+
+/// What the files of a directory declare.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Project {
+    pub directory: PathBuf,
+    /// In the order in which they were read.
+    pub read: Vec<ReadFile>,
+    pub not_read: Vec<crate::NotRead>,
+    /// All must hold.
+    pub python: Vec<Declared<PythonRange>>,
+    pub dependencies: Vec<Declared<Dependency>>,
+    pub indexes: Vec<Declared<Index>>,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadFile {
+    /// Relative to the working directory.
+    pub name: String,
+    /// Requirements in it; `None`: it is of a kind that has none.
+    pub requirements: Option<usize>,
+}

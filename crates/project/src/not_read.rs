@@ -1,0 +1,59 @@
+//! What a project says and envdoc does not use, with the reason.
+
+/// A file, or a line of one, that is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRead {
+    /// Relative to the working directory.
+    pub file: String,
+    /// From 1; `None`: the whole file.
+    pub line: Option<usize>,
+    pub reason: Reason,
+}
+
+/// Why it is not used. The text is short: it is shown in brackets behind the name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// `pypy3.10` in `.python-version`.
+    #[error("names {name:?}, not a version of CPython")]
+    OtherInterpreter { name: String },
+    /// A build backend computes it.
+    #[error("{key} is dynamic")]
+    DynamicMetadata { key: &'static str },
+    #[error("editable")]
+    Editable,
+    #[error("version control")]
+    Vcs,
+    #[error("URL")]
+    Address,
+    #[error("control characters")]
+    ControlCharacters,
+    #[error("local path")]
+    Path,
+    /// `${TOKEN}`: pip replaces it by the environment variable.
+    #[error("environment variable {name}")]
+    Variable { name: String },
+    #[error("outside the project")]
+    OutsideDirectory,
+    #[error("larger than {limit}")]
+    TooLarge { limit: String },
+    /// Another file of the same kind is used.
+    #[error("{}", .kind.unwrap_or("not chosen"))]
+    NotChosen { kind: Option<&'static str> },
+    /// Only running it gives its content.
+    #[error("runs code")]
+    RunsCode,
+    #[error("not supported")]
+    NotSupported,
+    /// A table of a TOML file.
+    #[error("{name} is not supported")]
+    Table { name: String },
+    #[error("extras {names}")]
+    Extras { names: String },
+    #[error("groups {names}")]
+    Groups { names: String },
+    #[error("option {name} is unknown")]
+    UnknownOption { name: String },
+    /// pip takes the constraints of packages that no file requires only for their dependencies.
+    #[error("{count} constraints on packages that no file requires")]
+    ConstraintsOnly { count: usize },
+}
