@@ -26,6 +26,8 @@ pub(crate) struct AccelerateConfig {
     pub scripts: Vec<Over>,
     /// The programs in Python that they name.
     pub programs: Vec<Over>,
+    /// The configuration of DeepSpeed that it names.
+    pub deepspeed: Option<Over>,
     /// Other configurations in its directory.
     pub others: Vec<Over>,
 }
@@ -34,7 +36,10 @@ impl AccelerateConfig {
     pub(crate) fn of(file: &File) -> AccelerateConfig {
         let is_config = |one: &Over| one.name.ends_with(".yaml") || one.name.ends_with(".yml");
         let (others, scripts): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_config);
-        let (programs, scripts) = scripts.into_iter().partition(|one| one.name.ends_with(".py"));
+        let (programs, scripts): (Vec<Over>, Vec<Over>) =
+            scripts.into_iter().partition(|one| one.name.ends_with(".py"));
+        let (deepspeed, scripts): (Vec<Over>, Vec<Over>) =
+            scripts.into_iter().partition(|one: &Over| one.name.ends_with(".json"));
         AccelerateConfig {
             others,
             catalog: file.catalog,
@@ -44,6 +49,7 @@ impl AccelerateConfig {
             lines: YamlLines::read(&file.text, 1),
             scripts,
             programs,
+            deepspeed: deepspeed.into_iter().next(),
         }
     }
 
