@@ -14,9 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         with(
-            "FROM continuumio/miniconda3:24.7.1-0\nCOPY environment.yml .\nRUN conda env create -f \
-             environment.yml\n\
-             COPY train.py .\nCMD [\"python\", \"train.py\"]\n",
+            "FROM continuumio/miniconda3:24.7.1-0\nWORKDIR /workspace\nCOPY environment.yml .\nRUN conda env \
+             create -f environment.yml && conda clean -afy\nCOPY train.py .\nCMD [\"python\", \
+             \"train.py\"]\n",
             &[
                 ("environment.yml", "name: train\ndependencies:\n  - python=3.11\n  - pytorch=2.3.1\n"),
                 ("train.py", "import argparse\nimport torch\n"),
