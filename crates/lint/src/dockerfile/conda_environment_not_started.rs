@@ -3,7 +3,6 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::start::{entrypoint, started};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -115,9 +114,9 @@ fn needs(file: &Dockerfile, last: &Stage, command: &Command) -> Option<(String, 
     let script = command.words.iter().skip(1).find(|word| word.known && word.text.ends_with(".py"))?;
     let places = last.end.files.candidates(&script.text);
     let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
-    let read = Program::read(file.catalog, text);
-    let module = read.imports.values().find_map(|name| {
-        let first = name.split('.').next().unwrap_or_default();
+    let module = text.lines().find_map(|line| {
+        let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "))?;
+        let first = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
         MODULES.contains(&first).then(|| first.to_owned())
     })?;
     Some((program.text.clone(), module))
