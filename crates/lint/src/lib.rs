@@ -166,7 +166,7 @@ impl Content {
                 content.dockerfile = Some(requirements(file));
             }
             Kind::HelmTemplate => content.template = Some(Template { text: file.text.clone() }),
-            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab => {
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab | Kind::Limits => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });

@@ -28,6 +28,8 @@ pub(crate) struct AccelerateConfig {
     pub scripts: Vec<Near<Script>>,
     /// The programs in Python that they name.
     pub programs: Vec<Near<Program>>,
+    /// The configuration of DeepSpeed that it names.
+    pub deepspeed: Option<Over>,
     /// Other configurations in its directory.
     pub others: Vec<Over>,
 }
@@ -38,6 +40,8 @@ impl AccelerateConfig {
         let (others, scripts): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_config);
         let (programs, scripts): (Vec<Over>, Vec<Over>) =
             scripts.into_iter().partition(|one| one.name.ends_with(".py"));
+        let (deepspeed, scripts): (Vec<Over>, Vec<Over>) =
+            scripts.into_iter().partition(|one: &Over| one.name.ends_with(".json"));
         AccelerateConfig {
             others,
             catalog: file.catalog,
@@ -47,6 +51,7 @@ impl AccelerateConfig {
             lines: YamlLines::read(&file.text, 1),
             scripts: scripts.into_iter().map(Near::from).collect(),
             programs: programs.into_iter().map(Near::from).collect(),
+            deepspeed: deepspeed.into_iter().next(),
         }
     }
 
