@@ -233,3 +233,22 @@ fn logs_of_unreachable_nodes_are_not_called_empty() {
         assert!(!stdout.contains("No lines were read"), "{stdout}");
     }
 }
+
+#[test]
+fn what_one_machine_does_not_show_is_no_difference() {
+    let machine = Machine::new("0");
+    let empty = r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{}}"#;
+    fs::write(machine.path("empty.json"), empty).unwrap();
+    let known = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/broken-driver-library-mismatch.json");
+    let output = machine.run(&["cluster", "check", "--from", known, "empty.json"]);
+    let stdout = text(&output.stdout);
+    assert!(!stdout.contains("differs  "), "{stdout}");
+    assert!(stdout.contains("the same (unknown on empty): "), "{stdout}");
+    let output = machine.run(&["cluster", "check", "--format", "json", "--from", known, "empty.json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let times: Vec<_> = report["nodes"].as_array().unwrap().iter().map(|node| &node["time"]).collect();
+    assert_eq!(times, [&"2026-10-01T08:00:00Z".into(), &serde_json::Value::Null]);
+    let check = machine.run(&["check", "--format", "json", "--from", known]);
+    let check: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    assert_eq!(check["machine"]["time"], "2026-10-01T08:00:00Z");
+}
