@@ -132,7 +132,7 @@ impl Args {
             terminal::note(&format!("warning: {}", visible::line(&warning.message)));
         }
         if self.what == What::Lock {
-            return self.lock(&plan);
+            return self.lock(&plan, interrupts);
         }
         let Some(output) = output::file(self.output.as_deref()) else {
             let text = self.texts(&plan, false)?.remove(0).text;
@@ -147,7 +147,7 @@ impl Args {
     }
 
     /// Prints the lock, or writes it to --output.
-    fn lock(&self, plan: &Plan) -> Result<u8, Error> {
+    fn lock(&self, plan: &Plan, interrupts: &Interrupts) -> Result<u8, Error> {
         let path = output::file(self.output.as_deref()).map(|path| match file::is_directory(path) {
             true => path.join(lock_file::NAME),
             false => path.to_owned(),
@@ -157,9 +157,15 @@ impl Args {
             file::writable(path)?;
             self.replaceable(path, lock_file::is_lock)?;
         }
+        interrupts.leave_to_command();
+        interrupts.end_programs();
         let waiting = Waiting::new("resolving packages with uv");
         let lock = lock_file::text(plan);
         drop(waiting);
+        interrupts.take_back();
+        if interrupts.arrived() {
+            return Err(Error::new(Kind::Interrupted, "interrupted; no lock was written"));
+        }
         let lock = lock?;
         if let Some(why) = lock.without_hashes {
             terminal::note(&format!("warning: {why}"));

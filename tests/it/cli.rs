@@ -748,6 +748,8 @@ fn output_gets_the_report_that_a_pipe_would_get() {
         &["explain", "driver-library-mismatch"],
         &["diagnose", "tests/logs/failures/a9-kernel-oom-a.log"],
         &["checks"],
+        &["catalog", "show", "torch", "--format", "json"],
+        &["catalog", "verify"],
     ];
     for arguments in cases {
         let piped = envdoc(arguments);
@@ -769,6 +771,10 @@ fn output_gets_the_report_that_a_pipe_would_get() {
     {
         let (code, stderr) = refused(&["check", "--from", "/no/such.json", "-o", to]);
         assert!(code == 2 && stderr.contains(why), "{stderr}");
+    }
+    for arguments in [&["build", "--file", "/no/such"][..], &["cluster", "up"], &["cluster", "down"]] {
+        let (code, stderr) = refused(&[arguments, &["-o", "/proc/report"]].concat());
+        assert!(code == 2 && stderr.contains("cannot write /proc/report"), "{arguments:?}: {stderr}");
     }
     // A file in its place would remove it: /dev/null, in the worst case.
     let pipe = dir.path().join("pipe");

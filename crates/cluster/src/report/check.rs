@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 pub use super::entries::{ClusterCheckReport, FleetEntry, NodeEntry};
 pub use super::overview::report;
-use super::overview::{few, values};
+use super::overview::{Comparison, Values, comparison, few};
 use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use anstyle::Style;
@@ -16,10 +16,11 @@ use diagnostic::render::json::{FixEntry, IgnoredEntry, evidence, fixes, old_fix}
 use diagnostic::render::text::finding;
 use diagnostic::report::Summary;
 use facts::Fact;
-use facts::fleet::traits::{TRAITS, value};
+use facts::fleet::Member;
+use facts::fleet::traits::{TRAITS, Trait, value};
 use judge::Verdict;
 use judge::fleet::FleetResult;
-use judge::report::json as check_json;
+use judge::report::{json as check_json, machine};
 
 /// Version of the format.
 pub const SCHEMA: u32 = 2;
@@ -65,7 +66,7 @@ pub fn json(
             fix: old_fix(verdict),
         }
     };
-    let node = |(node, member): (&NodeResults, &facts::fleet::Member)| NodeEntry {
+    let node = |(node, member): (&NodeResults, &Member)| NodeEntry {
         name: node.name.clone(),
         engine: node.engine.clone(),
         access: node.access,
@@ -73,6 +74,7 @@ pub fn json(
         hints: node.fixes.iter().map(Fix::to_string).collect(),
         fixes: node.fixes.iter().map(FixEntry::from).collect(),
         seconds: node.seconds,
+        time: machine::time(&member.facts),
         clock_ahead: member.skew.known().map(|skew| skew.seconds),
         summary: Summary::of(verdicts(node)),
         results: node.results.iter().map(check_json::of_check).collect(),
@@ -149,21 +151,11 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
     text
 }
 
-/// What differs, a row each; what is the same in one line. Many machines go into groups.
+/// What is the same or unknown in a line each; what is known to differ, a row each. Many machines go into
+/// groups.
 fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
     let members = &inspection.fleet.members;
-    let (mut same, mut different) = (Vec::new(), Vec::new());
-    for one in TRAITS {
-        let values = values(one, members);
-        match &values[..] {
-            [(Fact::Absent, _)] => {}
-            [(Fact::Known(known), _)] => same.push(format!("{} {known}", one.name)),
-            _ => different.push((one, values)),
-        }
-    }
-    if !same.is_empty() {
-        wrapped(text, &same.join(", "), "the same: ", "  ", layout);
-    }
+    let different = alike(text, members, layout);
     if different.is_empty() {
         return;
     }
@@ -188,6 +180,30 @@ fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
         let style = if index == 0 { Style::new().bold() } else { Style::new() };
         let _ = writeln!(text, "{style}{name:first$}  {}{style:#}", cells.join("  ").trim_end());
     }
+}
+
+/// Writes what is the same or unknown; what is known to differ, with the machines of each value.
+fn alike<'m>(text: &mut String, members: &'m [Member], layout: Layout) -> Vec<(&'static Trait, Values<'m>)> {
+    // What is the same, by the machines that it is unknown of.
+    let mut same: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (mut unknown, mut different) = (Vec::new(), Vec::new());
+    for &one in TRAITS {
+        match comparison(one, members) {
+            Comparison::Nothing => {}
+            Comparison::Unknown => unknown.push(one.name),
+            Comparison::Same { value, but } => {
+                same.entry(but).or_default().push(format!("{} {value}", one.name));
+            }
+            Comparison::Different(values) => different.push((one, values)),
+        }
+    }
+    for (but, same) in same {
+        wrapped(text, &same.join(", "), &format!("the same{but}: "), "  ", layout);
+    }
+    if !unknown.is_empty() && members.len() > 1 {
+        wrapped(text, &unknown.join(", "), "unknown on every machine: ", "  ", layout);
+    }
+    different
 }
 
 /// `580.95.05: node1, node2 and 60 more; 550.54.14: node7`.

@@ -73,6 +73,9 @@ pub struct NodeEntry {
     pub fixes: Vec<FixEntry>,
     /// Seconds that reaching and looking at it took.
     pub seconds: f64,
+    /// What its clock showed, in UTC (`2026-11-27T19:34:46Z`); null where it is unknown.
+    #[serde(default)]
+    pub time: Option<String>,
     /// Seconds that its clock is ahead of this machine's; null where it was not asked.
     pub clock_ahead: Option<f64>,
     /// How many of its own results have each status.
