@@ -187,7 +187,7 @@ fn alike<'m>(text: &mut String, members: &'m [Member], layout: Layout) -> Vec<(&
     // What is the same, by the machines that it is unknown of.
     let mut same: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut unknown, mut different) = (Vec::new(), Vec::new());
-    for one in TRAITS {
+    for &one in TRAITS {
         match comparison(one, members) {
             Comparison::Nothing => {}
             Comparison::Unknown => unknown.push(one.name),
