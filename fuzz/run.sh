@@ -42,6 +42,7 @@ targets=(
     lint_fix
     lint_helm_template
     lint_hostfile
+    lint_limits
     lint_kubernetes
     lint_makefile
     lint_merged
@@ -124,6 +125,7 @@ seeds() {
     seed lint_dockerfile ../images/*/Dockerfile "$valid"/*Dockerfile $tests/lint/seeds/*Dockerfile
     seed lint_ds_config "$valid"/ds_config.json
     seed lint_hostfile "$valid"/hostfile ../compose/*/**/hostfile
+    line lint_limits '@gpu - memlock unlimited\n* hard nofile 65536\n' '# a\nme soft memlock 64G\n'
     seed lint_pyproject "$valid"/pyproject.toml
     seed lint_conda "$valid"/environment.yml
     seed lint_accelerate "$valid"/accelerate.yaml

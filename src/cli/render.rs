@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "REGISTRY", help_heading = CI, hide_short_help = true)]
     registry: Option<String>,
 
-    /// File to write, or a directory for all files; - is standard output.
+    /// File, or a directory for all files; - is standard output.
     ///
     /// An existing directory gets all files of the build context.
     #[arg(long, short, value_name = "PATH", help_heading = OUTPUT)]

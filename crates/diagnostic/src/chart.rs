@@ -168,8 +168,8 @@ impl Chart {
             self.points.iter().map(|point| (scale.x(point.x), scale.y(point.y))).collect();
         let is_free = |(x, y): (f64, f64)| {
             let (left, top) = (x - width - NEAR, y - LETTER_HEIGHT - NEAR);
-            let inside = top >= 0.0 && left >= LEFT && y + NEAR <= scale.bottom();
-            inside && !crosses(&points, (left, x + NEAR), (top, y + NEAR))
+            let fits = top >= 0.0 && left >= LEFT && y + NEAR <= scale.bottom();
+            fits && !crosses(&points, (left, x + NEAR), (top, y + NEAR))
         };
         let steps = std::iter::successors(Some(scale.right()), |x| Some(x - LETTER));
         let ends = steps.take_while(|x| *x - width >= LEFT);

@@ -95,6 +95,8 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("kubernetes/gpu_resource_renamed.rs", "users' Kubernetes manifests"),
             ("read/settings/mod.rs", "users' compose files"),
             ("read/manifest.rs", "messages of the YAML parser"),
+            ("accelerate/wrapped_class_of_other_model.rs", "users' programs"),
+            ("collect/context/accelerate.rs", "users' programs"),
             ("script/conda_activate_unprepared.rs", "users' scripts"),
             ("script/lightning_tasks_differ.rs", "users' scripts"),
             ("script/gpus_list_not_quoted.rs", "users' scripts"),

@@ -103,8 +103,8 @@ fn without_messages(text: &str) -> String {
         let plain = !line.contains(['|', ';', '`']) && !line.contains("$(") && !line.contains("&&");
         let names = PRINTS.iter().copied().chain(printers.iter().map(|one| one.name.as_str()));
         let prints = plain && !line.ends_with('\\') && names.into_iter().any(|name| is_of(line, name));
-        let inside = printers.iter().any(|one| one.lines.contains(&(index + 1)));
-        !line.starts_with('#') && !prints && !inside
+        let printed = printers.iter().any(|one| one.lines.contains(&(index + 1)));
+        !line.starts_with('#') && !prints && !printed
     });
     kept.map(|(_, line)| *line).collect::<Vec<_>>().join("\n")
 }

@@ -110,8 +110,8 @@ fn fault(file: &Dockerfile, script: &EntryScript) -> Option<Found> {
     if HANDLES.iter().any(|word| text.contains(word)) {
         return None;
     }
-    let inside = in_functions(text);
-    script.commands.iter().filter(|one| waits(one) && !inside(one.line)).find_map(|one| {
+    let is_in_function = in_functions(text);
+    script.commands.iter().filter(|one| waits(one) && !is_in_function(one.line)).find_map(|one| {
         let path = one.words.iter().skip(1).find(|word| !word.text.starts_with('-'))?;
         if !path.known || !path.text.ends_with(".py") {
             return None;

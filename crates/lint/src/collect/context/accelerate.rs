@@ -27,13 +27,13 @@ pub(super) fn of_accelerate(file: &File, path: &Path, around: &mut Around<'_>) -
     let mut started: Vec<Over> =
         scripts.iter().flat_map(|one| programs(&one.name, &one.text, around)).collect();
     // What a program says of its own start.
-    let says = |text: &str| {
+    let shows_start = |text: &str| {
         text.contains("accelerate launch") && base.as_ref().is_some_and(|base| text.contains(base.as_str()))
     };
-    let told = others(path, &["py"], around, says).into_iter();
+    let documented = others(path, &["py"], around, shows_start).into_iter();
     let is_new = |one: &Over| started.iter().all(|other| other.name != one.name);
-    let told: Vec<Over> = told.filter(is_new).collect();
-    started.extend(told);
+    let documented: Vec<Over> = documented.filter(is_new).collect();
+    started.extend(documented);
     let deepspeed = match file.text.contains("deepspeed_config_file") {
         true => named(&file.name, &file.text, &["json"], around),
         false => Vec::new(),

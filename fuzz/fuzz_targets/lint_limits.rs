@@ -1,0 +1,6 @@
+//! Files of limits (pam_limits).
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Limits, "limits.conf", text);
+});
