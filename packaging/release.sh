@@ -4,6 +4,7 @@
 #
 #     packaging/release.sh                 both architectures
 #     packaging/release.sh x86_64          one of them
+#     packaging/release.sh --tests         tests/run.sh quick before, as the release workflow does; with or without architectures
 #     ENVDOC_DOCS_URL=https://…/ packaging/release.sh   the address of the documentation, to which ids in reports link
 #     PROFILE=dev packaging/release.sh     an unoptimized program, to try the script; without limits of size
 #
@@ -19,11 +20,12 @@ SIZE_MAX=$((12 << 20))
 GLIBC_MAX=2.17
 CARGO_AUDITABLE=0.7.5
 
-architectures=()
+architectures=() tests=no
 for word in "$@"; do
     case $word in
     x86_64 | aarch64) architectures+=("$word") ;;
-    *) sed -n '2,11s/^# \?//p' "${BASH_SOURCE[0]}" >&2 && exit 2 ;;
+    --tests) tests=yes ;;
+    *) sed -n '2,12s/^# \?//p' "${BASH_SOURCE[0]}" >&2 && exit 2 ;;
     esac
 done
 [ "${#architectures[@]}" -gt 0 ] || architectures=(x86_64 aarch64)
@@ -88,6 +90,8 @@ build() {
     # The licence texts are those of the first target; the second has fewer packages, and none that the first lacks.
     [ -n "${licences:-}" ] || packaging/dependencies.py licences "$target" >"$work/THIRD-PARTY-LICENCES.txt"
     licences=written
+    # pyproject.toml names it: a licence has the same path in the wheel as in the repository.
+    cp "$work/THIRD-PARTY-LICENCES.txt" "$root/"
     mkdir -p "$work/$1"
     packaging/dependencies.py sbom "$target" >"$dist/$(name "$1").cdx.json"
     PATH=$work/tools/as-cargo:$PATH maturin build --zig --profile "$profile" --target "$target" --out "$dist" \
@@ -155,8 +159,11 @@ changes() {
     awk -v heading="$heading" 'index($0, heading) == 1 { on = 1; next } /^## / { on = 0 } on' CHANGELOG.md
 }
 
+# Before anything of this script is in the environment: the tests are built as they always are.
+if [ "$tests" = yes ]; then tests/run.sh quick || die "tests/run.sh quick failed"; fi
 rm -rf "$dist"
 mkdir -p "$dist" "$work"
+trap 'rm -f "$root/THIRD-PARTY-LICENCES.txt"' EXIT
 install_tools
 build_environment
 for architecture in "${architectures[@]}"; do

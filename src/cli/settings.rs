@@ -62,10 +62,7 @@ impl SettingsFiles {
     /// The settings of this run.
     pub(super) fn read(&self) -> Result<Settings, Error> {
         let settings = ::config::load(&self.origins()?, &trust_store())?;
-        for ignore in settings.ignores.0.iter().filter(|ignore| !own_checks::is_known(&settings, &ignore.id))
-        {
-            only_known(ignore)?;
-        }
+        known_ids(&settings)?;
         Ok(settings)
     }
 
@@ -86,6 +83,12 @@ impl SettingsFiles {
         }
         Ok(origins)
     }
+}
+
+/// An error where an entry of `ignore` names neither a check nor a rule.
+pub(super) fn known_ids(settings: &Settings) -> Result<(), Error> {
+    let unknown = |ignore: &&Ignore| !own_checks::is_known(settings, &ignore.id);
+    settings.ignores.0.iter().filter(unknown).try_for_each(only_known)
 }
 
 /// Whether the value of a variable switches its option on, by the rule that clap applies to it.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::config::{Guarded, Settings};
+use ::config::{Guarded, Origins, Settings};
 use diagnostic::error::{Error, Kind};
 use diagnostic::{terminal, visible};
 
@@ -54,6 +54,7 @@ impl Args {
             return Ok(0);
         }
         let (content, text) = ::config::load_one(&file)?;
+        refuse_unusable(files, &file)?;
         // What was read and shown is trusted, even if the link leads elsewhere by now.
         let file = content.files.first().unwrap_or(&file);
         let today = settings::today().to_string();
@@ -72,6 +73,14 @@ impl Args {
                 .hint("name one: envdoc trust FILE")
         })
     }
+}
+
+/// An error where every other command refuses the file: trust in it would be of no use. It is read together
+/// with the other files, whose own checks it may ignore.
+fn refuse_unusable(files: &SettingsFiles, file: &Path) -> Result<(), Error> {
+    let project = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let origins = Origins { project: Some(project), ..files.origins()? };
+    settings::known_ids(&::config::load(&origins, &settings::trust_store())?)
 }
 
 /// What the file may do when it is trusted.

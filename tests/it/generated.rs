@@ -159,29 +159,35 @@ fn claims_page_is_current() {
     same("docs/claims.md", &text);
 }
 
+/// An index of the areas, and a list for each.
 #[test]
-fn signatures_page_is_current() {
+fn signature_pages_are_current() {
     let all = catalog::testing::catalog().signatures().all();
+    let comment = "<!-- Generated from catalog/signatures by tests/it/generated.rs; edit there. -->";
     let mut text = format!(
-        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/it/generated.rs; edit \
-            there. -->\n\n\
+        "# Signatures of failures\n\n{comment}\n\n\
          envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that \
          match;\n\
          `envdoc explain ID` shows causes, how to confirm each, fixes, example lines and the source, \
-         offline. Each id links\n\
-         to its row of the catalog.\n\n\
-         A *root cause* is where a failure began; a *symptom* follows from another failure; *context* is no \
-         failure\n\
-         by itself.\n",
+         offline.\n\n| area | signatures |\n|---|---|\n",
         all.len()
     );
     for component in Component::ALL {
-        let title = component.title();
-        let _ = writeln!(text, "\n## {title}\n\n| signature | role | message |\n|---|---|---|");
-        for one in all.iter().filter(|one| one.component == *component) {
+        let (title, id) = (component.title(), component.id());
+        let of_area: Vec<_> = all.iter().filter(|one| one.component == *component).collect();
+        let _ = writeln!(text, "| [{title}](signatures/{id}.md) | {} |", of_area.len());
+        let mut list = format!(
+            "# Signatures of failures: {title}\n\n{comment}\n\n\
+             [All areas](../signatures.md). Each id links to its row of the catalog. A *root cause* is where a \
+             failure began; a\n\
+             *symptom* follows from another failure; *context* is no failure by itself.\n\n\
+             | signature | role | message |\n|---|---|---|\n"
+        );
+        for one in of_area {
             let cells = [one.role.describe(), &message::general(one.message)];
-            text += &row(one.id, &pages::row(one), &cells);
+            list += &row(one.id, &format!("../{}", pages::row(one)), &cells);
         }
+        same(&format!("docs/signatures/{id}.md"), &list);
     }
     same("docs/signatures.md", &text);
 }
@@ -209,7 +215,7 @@ fn json_schemas_are_current() {
     same("docs/schemas/build.json", &schema::<image::report::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
-    same("docs/schemas/explain.json", &schema::<envdoc::cli::mcp::ExplainReport>());
+    same("docs/schemas/explain.json", &schema::<envdoc::cli::explain::ExplainReport>());
     same("docs/schemas/config.json", &schema::<envdoc::cli::config::ConfigReport>());
     same("docs/schemas/cluster-check.json", &schema::<cluster::report::check::ClusterCheckReport>());
     same("docs/schemas/inspect.json", &schema::<image::inspect::report::Report>());

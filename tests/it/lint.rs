@@ -271,6 +271,30 @@ fn the_report_says_what_was_checked() {
     assert!(one.contains("environment: 1 file, 1 rule (train.env)"), "{one}");
 }
 
+/// Makefiles are what make reads by itself, and what pip installed is not the project's.
+#[test]
+fn a_module_named_makefile_and_a_virtual_environment_have_no_findings() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let module = "from io import BytesIO\n\nx: int = 1\n    # a comment\nif x:\n    x = 2\n";
+    write("backports/makefile.py", module);
+    write("makefile.gpu", "train: data\n  python train.py\n");
+    write("env/pyvenv.cfg", "home = /usr/bin\n");
+    write("env/lib/Makefile", "train: data\n  python train.py\n");
+    let output = lint(&["."], dir.path());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("skipped, virtual environment, not searched: 1 directory (env)"), "{shown}");
+    assert!(!shown.contains("makefile: "), "{shown}");
+    // A directory that was named is searched.
+    let named = findings(&["env"], dir.path());
+    assert_eq!(named[0]["rule"], "recipe-without-tab", "{named:?}");
+}
+
 /// `--as compose` does not make a pass of what docker compose refuses.
 #[test]
 fn a_file_without_keys_of_compose_is_refused() {

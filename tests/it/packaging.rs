@@ -33,13 +33,66 @@ fn one_line(text: &str) -> String {
 fn the_wheel_is_described_as_in_cargo_toml() {
     let cargo = toml("Cargo.toml");
     let wheel = &toml("pyproject.toml")["project"];
-    for key in ["name", "description", "readme", "keywords"] {
+    for key in ["name", "description", "keywords"] {
         assert_eq!(wheel[key], cargo["package"][key], "{key}");
     }
     assert_eq!(wheel["license"], cargo["workspace"]["package"]["license"]);
     // maturin takes the version from Cargo.toml.
     assert_eq!(wheel["dynamic"], Toml::from(vec!["version"]));
     assert!(wheel.get("version").is_none());
+}
+
+/// An index shows the description without the repository: a relative link would lead nowhere.
+#[test]
+fn the_description_of_the_wheel_has_no_relative_links() {
+    let wheel = &toml("pyproject.toml")["project"];
+    let description = read(wheel["readme"].as_str().unwrap());
+    assert!(description.contains("pip install envdoc"));
+    let links = description.split("](").skip(1).map(|rest| &rest[..rest.find(')').unwrap()]);
+    let relative: Vec<&str> = links.filter(|link| !link.starts_with("https://")).collect();
+    assert!(relative.is_empty(), "{relative:?}");
+    // In the wheel, a licence has the path that it has here.
+    let licences = wheel["license-files"].as_array().unwrap();
+    assert!(licences.iter().all(|file| !file.as_str().unwrap().contains('/')), "{licences:?}");
+}
+
+/// cargo-binstall fills in the templates; the archives are named and packed by release.sh.
+#[test]
+fn cargo_binstall_finds_the_archives_of_a_release() {
+    let cargo = toml("Cargo.toml");
+    let binstall = &cargo["package"]["metadata"]["binstall"];
+    assert_eq!(binstall["pkg-fmt"].as_str(), Some("tgz"));
+    let filled = |key: &str| {
+        let values = [
+            ("{ repo }", "https://host.example/envdoc"),
+            ("{ name }", "envdoc"),
+            ("{ bin }", "envdoc"),
+            ("{ binary-ext }", ""),
+            ("{ target }", "x86_64-unknown-linux-gnu"),
+            ("{ version }", "1.2.3"),
+        ];
+        let template = binstall[key].as_str().unwrap().to_owned();
+        values.iter().fold(template, |text, (name, value)| text.replace(name, value))
+    };
+    let script = read("packaging/release.sh");
+    let name = script.lines().find_map(|line| line.strip_prefix("name() { echo \"")).unwrap();
+    let name = name.trim_end_matches("\"; }").replace("$1", "x86_64").replace("$version", "1.2.3");
+    assert_eq!(
+        filled("pkg-url"),
+        format!("https://host.example/envdoc/releases/download/v1.2.3/{name}.tar.gz")
+    );
+    assert_eq!(filled("bin-dir"), format!("{name}/envdoc"));
+}
+
+/// `packaging/release.sh --tests` runs what the release workflow runs.
+#[test]
+fn a_local_release_can_run_the_tests_of_the_workflow() {
+    let workflow = yaml(".github/workflows/release.yml");
+    let tests = commands(&workflow["jobs"]["test"]);
+    let script = read("packaging/release.sh");
+    assert!(script.contains("    --tests) tests=yes ;;"));
+    let line = format!("if [ \"$tests\" = yes ]; then {} ||", tests.trim());
+    assert!(script.contains(&line), "{line}");
 }
 
 #[test]

@@ -75,6 +75,23 @@ fn snapshot(checkout: &Checkout) {
     checkout.write("m.json", r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{}}"#);
 }
 
+/// A file that no other command accepts is not trusted, and says why in the same words.
+#[test]
+fn trust_refuses_what_other_commands_refuse() {
+    let checkout = Checkout::new();
+    for content in ["ignore = ['no-such-check']\n", "fail_on = 'error'\n", "ignore = ['own:gone']\n"] {
+        checkout.write("envdoc.toml", content);
+        let (trusted, checked) = (checkout.run(&["trust"]), checkout.run(&["check"]));
+        assert_eq!((trusted.status.code(), checked.status.code()), (Some(2), Some(2)), "{content}");
+        assert_eq!(text(&trusted.stderr), text(&checked.stderr), "{content}");
+        assert_eq!(text(&checkout.run(&["trust", "--list"]).stdout), "No file is trusted.\n");
+    }
+    // An own check of the user's file may be ignored.
+    let user = checkout.folder.path().join("home/.config/envdoc/envdoc.toml");
+    fs::write(user, "[[check]]\nname = 'gone'\ncommand = 'true'\n").unwrap();
+    assert_eq!(checkout.run(&["trust"]).status.code(), Some(0));
+}
+
 #[test]
 fn a_hostile_checkout_executes_nothing() {
     let checkout = Checkout::new();

@@ -265,6 +265,8 @@ pub struct Below {
     pub files: Vec<PathBuf>,
     /// What is neither a file nor a directory: links, which are not followed, pipes, sockets, devices.
     pub others: Vec<PathBuf>,
+    /// Python's virtual environments, which are not searched: they hold what was installed.
+    pub environments: Vec<PathBuf>,
     /// Directories that cannot be listed, and why.
     pub unreadable: Vec<(PathBuf, io::Error)>,
 }
@@ -284,6 +286,7 @@ pub fn below(directory: &Path) -> io::Result<Option<Below>> {
     }
     found.files.sort();
     found.others.sort();
+    found.environments.sort();
     found.unreadable.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(Some(found))
 }
@@ -294,6 +297,9 @@ fn list(folder: &Path, found: &mut Below, open: &mut Vec<PathBuf>) -> io::Result
         let entry = entry?;
         let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
         match entry.file_type()? {
+            kind if kind.is_dir() && entry.path().join("pyvenv.cfg").is_file() => {
+                found.environments.push(entry.path());
+            }
             kind if kind.is_dir() && !skipped => open.push(entry.path()),
             kind if kind.is_file() => found.files.push(entry.path()),
             kind if kind.is_dir() => {}
@@ -354,6 +360,22 @@ mod tests {
         assert_eq!(of(b"\xfe\xff\0a\0\n").as_deref(), Some("a\n"));
         assert_eq!(of(b"a\n").as_deref(), Some("a\n"));
         assert_eq!((of(b"\xff\xfe\x00\xd8"), of(b"\xff")), (None, None));
+    }
+
+    #[test]
+    fn virtual_environments_are_named_and_not_searched() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["a/env/pyvenv.cfg", "a/env/lib/makefile.py", "a/b.py", "venv/pyvenv.cfg", "c/venv/x.py"]
+        {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = below(dir.path()).unwrap().unwrap();
+        assert_eq!(found.files, [dir.path().join("a/b.py")]);
+        assert_eq!(found.environments, [dir.path().join("a/env"), dir.path().join("venv")]);
+        let named = below(&dir.path().join("a/env")).unwrap().unwrap();
+        assert_eq!(named.files.len(), 2, "one that was named is searched");
     }
 
     #[test]

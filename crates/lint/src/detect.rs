@@ -32,6 +32,8 @@ pub enum Unchecked {
     Outside,
     /// A link to a directory, which is not followed.
     LinkedDirectory,
+    /// A directory with a `pyvenv.cfg`, which holds installed packages.
+    VirtualEnvironment,
     /// Another file names it, and it is too large to be read along.
     TooLarge,
     /// Neither its name nor its contents show a type that rules check.
@@ -48,6 +50,7 @@ impl Unchecked {
             Unchecked::Binary => "binary",
             Unchecked::Outside => "outside",
             Unchecked::LinkedDirectory => "linked-directory",
+            Unchecked::VirtualEnvironment => "virtual-environment",
             Unchecked::TooLarge => "too-large",
         }
     }
@@ -60,6 +63,7 @@ impl Unchecked {
             Unchecked::CloudFormation => "CloudFormation template",
             Unchecked::Binary => "binary file",
             Unchecked::LinkedDirectory => "link to a directory, not followed",
+            Unchecked::VirtualEnvironment => "virtual environment, not searched",
             Unchecked::TooLarge => "file larger than 1 MiB that another file names, not read",
             Unchecked::Outside => "file outside the linted directory and its repository, not read",
         }

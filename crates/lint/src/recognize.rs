@@ -81,12 +81,10 @@ fn is_list_of_packages(name: &str, base: &str) -> bool {
     base.starts_with("requirements") || stem.ends_with("requirements") || folder == Some("requirements")
 }
 
-/// `Makefile`, `GNUmakefile`, `Makefile.docker`, `rules.mk`; not the templates of automake and Perl, nor what
-/// nmake reads.
+/// The names that make itself looks for, and `rules.mk`. Any other ending tells of another program: automake,
+/// nmake, a `makefile.py`.
 fn is_makefile(base: &str) -> bool {
-    const OTHERS: &[&str] = &["am", "pl", "win", "win32", "nmake", "vc", "msc", "bcc"];
-    let of = base.strip_prefix("makefile.").is_some_and(|end| !OTHERS.contains(&end));
-    matches!(base, "makefile" | "gnumakefile") || of || base.ends_with(".mk")
+    matches!(base, "makefile" | "gnumakefile") || base.ends_with(".mk")
 }
 
 /// Files that hold settings: `.env`, `train.sh`, `.bashrc`, `nccl.conf`.
@@ -338,6 +336,7 @@ mod tests {
             ("/etc/profile.d/nccl.sh", Kind::Profile),
             ("/root/.bashrc", Kind::Profile),
             ("src/train.py", Kind::Python),
+            ("backports/makefile.py", Kind::Python),
             ("hostfile", Kind::Hostfile),
             ("requirements-dev.txt", Kind::Requirements),
             ("dev_requirements.txt", Kind::Requirements),
@@ -351,7 +350,7 @@ mod tests {
             ("repo/.github/workflows/environment.yml", Kind::GithubWorkflow),
             ("Makefile", Kind::Makefile),
             ("make/docker.mk", Kind::Makefile),
-            ("Makefile.gpu", Kind::Makefile),
+            ("src/GNUmakefile", Kind::Makefile),
             ("etc/cron.d/gpu", Kind::Crontab),
             ("gpu-report.cron", Kind::Crontab),
             ("etc/security/limits.d/90-gpu.conf", Kind::Limits),
@@ -370,6 +369,8 @@ mod tests {
             "mydockerfile",
             "Makefile.am",
             "Makefile.in",
+            "urllib3/contrib/makefile.pyc",
+            "makefile.gpu",
             "vllm.service.j2",
             "override.conf",
             "composer.yml",

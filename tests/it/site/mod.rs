@@ -13,6 +13,7 @@ mod markdown;
 pub(crate) mod pages;
 mod session;
 
+use catalog::signatures::Component;
 use tempfile::TempDir;
 
 use crate::hostile::{envdoc, on_terminal};
@@ -234,13 +235,22 @@ impl List {
         ]
     }
 
+    /// The page of a group; empty where it has none.
+    fn group_page(&self, group: &str) -> String {
+        let of_area = |area: &&Component| self.kind == "signatures" && area.title() == group;
+        Component::ALL
+            .iter()
+            .find(of_area)
+            .map_or_else(String::new, |area| format!("signatures/{}.md", area.id()))
+    }
+
     fn outline(&self, text: &mut String, indent: &str) {
         let line = |page: &Page| format!("[{}]({}/{}.md)", page.id, self.kind, page.id);
         for page in self.pages.iter().filter(|page| !self.groups.contains(&page.group)) {
             let _ = writeln!(text, "{indent}- {}", line(page));
         }
         for group in &self.groups {
-            let _ = writeln!(text, "{indent}- [{group}]()");
+            let _ = writeln!(text, "{indent}- [{group}]({})", self.group_page(group));
             for page in self.pages.iter().filter(|page| page.group == *group) {
                 let _ = writeln!(text, "{indent}    - {}", line(page));
             }

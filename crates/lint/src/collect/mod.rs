@@ -134,6 +134,11 @@ impl Sources {
         for path in &below.others {
             self.other(path, root.as_deref(), &mut found);
         }
+        found.skipped.extend(below.environments.iter().map(|path| Skipped {
+            name: shown(path),
+            why: Unchecked::VirtualEnvironment,
+            named: false,
+        }));
         if found.files.is_empty() && found.unreadable.is_empty() {
             return Err(nothing(name, &found.skipped));
         }

@@ -76,7 +76,11 @@ impl Coverage {
             skipped.entry(one.why).or_default().push(&one.name);
         }
         for (why, files) in skipped {
-            let count = plural(files.len(), "file");
+            let count = match (why, files.len()) {
+                (Unchecked::VirtualEnvironment, 1) => "1 directory".to_owned(),
+                (Unchecked::VirtualEnvironment, count) => format!("{count} directories"),
+                (_, count) => plural(count, "file"),
+            };
             lines.push(format!("skipped, {}: {count} ({})", why.title(), names(files.into_iter())));
         }
         lines

@@ -52,7 +52,8 @@ pub struct CheckedFiles {
 pub struct SkippedFile {
     /// The file, as findings would name it.
     pub file: String,
-    /// `unknown-type`, `kubernetes`, `cloudformation`, `binary` or `outside` (of the repository, not read).
+    /// `unknown-type`, `kubernetes`, `cloudformation`, `binary`, `outside` (of the repository, not read) or
+    /// `virtual-environment` (a directory, not searched).
     pub reason: String,
 }
 
