@@ -69,8 +69,11 @@ fn judge(unit: &Unit) -> Vec<Found> {
                  unless it is Type=oneshot"
             );
             let fix = "Write an empty `ExecStart=` in the line before it";
-            let known = RUNNING.contains(&service.as_str());
-            vec![Found::error(*line, message, fix).unless_certain(known)]
+            vec![match RUNNING.contains(&service.as_str()) {
+                true => Found::error(*line, message, fix),
+                // Its unit may be oneshot.
+                false => Found::note(*line, message, fix),
+            }]
         }
         (drop_in, [_, line, ..]) => {
             let message = "the service has more than one ExecStart= command and is not Type=oneshot; systemd \

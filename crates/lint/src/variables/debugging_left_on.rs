@@ -18,6 +18,11 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("train.env", "NCCL_DEBUG=WARN\nCUDA_LAUNCH_BLOCKING=0\nNCCL_DEBUG_SUBSYS=INIT,NET\n"),
         named("train.sh", "NCCL_DEBUG=INFO torchrun test.py\n"),
+        // A switch for debugging.
+        named(
+            "train.sh",
+            "if (( debug )); then\n  export TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO\nfi\ntorchrun t.py\n",
+        ),
         named("train.env", "NCCL_DEBUG_SUBSYS=^NET,COLL\n"),
     ],
 };
@@ -30,7 +35,8 @@ fn in_scope(scope: &Scope) -> Vec<Found> {
     let log = scope
         .value("NCCL_DEBUG")
         .is_some_and(|level| ["INFO", "TRACE"].iter().any(|on| level.eq_ignore_ascii_case(on)));
-    let found = scope.known().filter_map(|(one, value)| {
+    // In an `if` it is a switch for debugging.
+    let found = scope.known().filter(|(one, _)| one.certain).filter_map(|(one, value)| {
         if one.name == "NCCL_DEBUG" && value.eq_ignore_ascii_case("INFO") {
             let message = "NCCL_DEBUG=INFO is a debugging setting; it writes hundreds of log lines per \
                 rank"
