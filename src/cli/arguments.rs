@@ -6,12 +6,14 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use super::Cli;
+use super::{Cli, tips};
 
 /// Parses a command line, program name first. An empty option value is a usage error.
 pub(super) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = command();
-    let matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = command.try_get_matches_from_mut(&words);
+    let matches = matches.map_err(|error| tips::with_tip(error, &command, &words))?;
     reject_empty_values(&mut command, &matches)?;
     Cli::from_arg_matches(&matches)
 }
@@ -93,6 +95,22 @@ mod tests {
         for line in [&["resolve", "--deepspeed"][..], &["cluster", "exec", "all", "--", "printf", ""]] {
             assert!(parse_line(line).is_ok(), "{line:?}");
         }
+    }
+
+    #[test]
+    fn habits_of_other_programs_get_a_tip() {
+        for (line, tip) in [
+            (&["version"][..], "tip: envdoc --version prints the version"),
+            (&["check", "-q"], "tip: the option is --quiet"),
+            (&["cluster", "status", "-q"], "tip: the option is --quiet"),
+            (&["check", "--json"], "tip: the option is --format json"),
+            (&["cluster", "check", "--json"], "tip: the option is --format json"),
+        ] {
+            let error = parse_line(line).unwrap_err().to_string();
+            assert!(error.contains(tip) && error.matches("tip:").count() == 1, "{line:?}: {error}");
+        }
+        let without = parse_line(&["trust", "--json"]).unwrap_err().to_string();
+        assert!(!without.contains("--format"), "{without}");
     }
 
     /// Every command, with its path: `envdoc cluster up`.

@@ -33,7 +33,7 @@ use judge::report;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Check a recorded machine (made with `envdoc snapshot`) instead of this one.
+    /// Check a recorded machine (made with `envdoc snapshot`; - is standard input) instead of this one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"], help_heading = SELECTION)]
     from: Option<PathBuf>,
 
@@ -155,7 +155,7 @@ impl Args {
         interrupts: &Interrupts,
     ) -> Result<Facts, Error> {
         if let Some(file) = &self.from {
-            return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected, catalog));
+            return Ok(gather::recorded(&Snapshot::named(file)?.host(), expected, catalog));
         }
         super::read_machine(catalog, self.root.as_deref(), self.timeout, expected, interrupts)
             .map(|(_, facts)| facts)

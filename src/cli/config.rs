@@ -62,6 +62,19 @@ pub struct ConfigReport {
     /// The values in effect, by key (`fail-on`): one each, but several of `expect` and `ignore`; keys that
     /// no file sets are left out.
     pub settings: BTreeMap<&'static str, Vec<Setting>>,
+    /// The variables that are set and stand before the files.
+    pub environment: Vec<Variable>,
+}
+
+/// An environment variable that takes part.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Variable {
+    /// `ENVDOC_EXPECT`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it does: `adds to ignore of envdoc check`.
+    pub effect: &'static str,
 }
 
 /// A value of a setting, and where it is written.
@@ -82,6 +95,39 @@ pub struct Setting {
     pub file: PathBuf,
     /// Line in that file, from 1.
     pub line: usize,
+    /// The environment variable that says otherwise, so that this value does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overridden_by: Option<&'static str>,
+}
+
+/// The variable with the same keys as `expect`.
+const EXPECT: &str = "ENVDOC_EXPECT";
+
+/// The variables that have to do with settings, and what each does.
+const VARIABLES: &[(&str, &str)] = &[
+    (EXPECT, "overrides the same keys of expect, in envdoc check"),
+    ("ENVDOC_IGNORE", "adds to ignore, in envdoc check"),
+    ("ENVDOC_LINT_IGNORE", "adds to ignore, in envdoc lint"),
+    ("ENVDOC_CONFIG", "names the project's file"),
+    ("ENVDOC_NO_CONFIG", "1 leaves out all settings files"),
+];
+
+fn environment() -> Vec<Variable> {
+    let set = |(name, effect): &(&'static str, &'static str)| {
+        let value = host::variables::text(name).filter(|value| !value.is_empty())?;
+        Some(Variable { name, value, effect })
+    };
+    VARIABLES.iter().filter_map(set).collect()
+}
+
+/// Marks the expectations whose key the environment gives another value.
+fn mark_overridden(expect: &mut [Setting], environment: &[Variable]) {
+    let key = |text: &str| text.split(['=', '<', '>', '!', '~']).next().unwrap_or_default().trim().to_owned();
+    let given = environment.iter().find(|one| one.name == EXPECT);
+    let keys: Vec<String> = given.iter().flat_map(|one| one.value.split(',')).map(key).collect();
+    for one in expect.iter_mut().filter(|one| keys.contains(&key(&one.value))) {
+        one.overridden_by = Some(EXPECT);
+    }
 }
 
 impl Args {
@@ -100,7 +146,8 @@ impl Args {
     }
 }
 
-fn report(settings: &Settings) -> ConfigReport {
+/// The values in files, by key.
+fn in_files(settings: &Settings) -> BTreeMap<&'static str, Vec<Setting>> {
     let mut all: BTreeMap<&'static str, Vec<Setting>> = BTreeMap::new();
     let mut one = |key: &'static str, value: Option<Sourced<String>>| {
         all.entry(key).or_default().extend(value.map(|Sourced { value, origin }| Setting {
@@ -110,6 +157,7 @@ fn report(settings: &Settings) -> ConfigReport {
             files: Vec::new(),
             file: origin.file,
             line: origin.line,
+            overridden_by: None,
         }));
     };
     one("fail-on", settings.fail_on.as_ref().map(|set| set.as_text(FailOn::to_string)));
@@ -130,12 +178,20 @@ fn report(settings: &Settings) -> ConfigReport {
     }
     all.entry("ignore").or_default().extend(settings.ignores.0.iter().map(ignored));
     all.retain(|_, values| !values.is_empty());
+    all
+}
+
+fn report(settings: &Settings) -> ConfigReport {
+    let mut all = in_files(settings);
+    let environment = environment();
+    mark_overridden(all.get_mut("expect").map_or(&mut [], Vec::as_mut_slice), &environment);
     ConfigReport {
         schema: 1,
         envdoc: env!("CARGO_PKG_VERSION").into(),
         files: settings.files.clone(),
         untrusted: settings.untrusted.iter().map(|one| one.file.clone()).collect(),
         settings: all,
+        environment,
     }
 }
 
@@ -147,10 +203,23 @@ fn ignored(ignore: &Ignore) -> Setting {
         files: ignore.files.iter().map(|glob| glob.glob().glob().to_owned()).collect(),
         file: ignore.origin.file.clone(),
         line: ignore.origin.line,
+        overridden_by: None,
     }
 }
 
 fn text(settings: &Settings) -> String {
+    let report = report(settings);
+    let mut text = files_text(settings, &report);
+    if !report.environment.is_empty() {
+        text.push_str("\nEnvironment\n");
+    }
+    for Variable { name, value, effect } in &report.environment {
+        text.push_str(&format!("  {name}={}  ({effect})\n", visible::line(value)));
+    }
+    text
+}
+
+fn files_text(settings: &Settings, report: &ConfigReport) -> String {
     if settings.files.is_empty() {
         let user = user_directory().map(|directory| directory.join("envdoc/envdoc.toml"));
         let user = user.map(|path| format!(", {}", visible::path(&path))).unwrap_or_default();
@@ -163,7 +232,6 @@ fn text(settings: &Settings) -> String {
     for file in &settings.files {
         text.push_str(&format!("  {}\n", shown(file)));
     }
-    let report = report(settings);
     if report.settings.is_empty() {
         return text + "\nThey contain no settings.\n";
     }
@@ -178,7 +246,8 @@ fn text(settings: &Settings) -> String {
                 false => format!("until {until}"),
             });
             let files = (!one.files.is_empty()).then(|| format!("only in {}", one.files.join(", ")));
-            for detail in one.reason.iter().chain(&until).chain(&files) {
+            let overridden = one.overridden_by.map(|name| format!("overridden by {name}"));
+            for detail in one.reason.iter().chain(&until).chain(&files).chain(&overridden) {
                 text.push_str(&format!("  {:12}  {}\n", "", visible::line(detail)));
             }
         }

@@ -7,9 +7,9 @@ use clap::ValueEnum;
 
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
-use resolve::matrix;
+use resolve::matrix::{self, Filter};
 use resolve::parse::{self, StackOptions};
-use resolve::request::RequirementKind;
+use resolve::request::{Gpu, RequirementKind};
 use resolve::universe::Universe;
 
 /// Show the CUDA builds, Python versions and GPUs of torch releases.
@@ -19,6 +19,10 @@ pub(super) struct Args {
     /// Only releases and builds with wheels for this Python version, for example 3.12.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
+
+    /// Only builds that run on these GPUs: h100,'RTX 4090',sm_86,8.6.
+    #[arg(long, value_name = "GPU,…")]
+    gpu: Vec<String>,
 
     /// Table format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -31,7 +35,7 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   envdoc matrix
-  envdoc matrix --python 3.12
+  envdoc matrix --python 3.12 --gpu h100
   envdoc matrix --format html > matrix.html";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -48,7 +52,8 @@ impl Args {
     /// Prints the table.
     pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let universe = &Universe::new(catalog);
-        let typed = StackOptions { python: self.python.clone(), ..StackOptions::default() };
+        let typed =
+            StackOptions { python: self.python.clone(), gpu: self.gpu.clone(), ..StackOptions::default() };
         let requirements = parse::requirements(universe, &typed)?.requirements;
         let python = requirements.iter().find_map(|requirement| match &requirement.kind {
             RequirementKind::Python(versions) => Some(versions),
@@ -62,7 +67,10 @@ impl Args {
             let message = format!("--python {text}: the catalog has no such Python");
             return Err(Error::new(Kind::Usage, message).hint(format!("write one of {}", known.join(", "))));
         }
-        let matrix = matrix::Matrix::new(catalog, self.python.as_deref().map(str::trim), pythons.as_deref());
+        let gpus = gpus(requirements.iter().map(|requirement| &requirement.kind))?;
+        let python = self.python.as_deref().map(str::trim);
+        let filter = Filter { python, pythons: pythons.as_deref(), gpus: &gpus };
+        let matrix = matrix::Matrix::new(catalog, filter);
         let text = match self.format {
             Format::Text => matrix::text::report(&matrix, terminal::width()),
             Format::Markdown => matrix::markdown::report(&matrix),
@@ -70,4 +78,19 @@ impl Args {
         };
         terminal::print(&text).map(|()| 0)
     }
+}
+
+/// The GPUs of `--gpu`. The table has the builds for x86_64.
+fn gpus<'r>(kinds: impl Iterator<Item = &'r RequirementKind>) -> Result<Vec<Gpu>, Error> {
+    let mut gpus = Vec::new();
+    for kind in kinds {
+        let RequirementKind::Gpu(gpu) = kind else { continue };
+        if let Some(processor) = gpu.processor.as_deref().filter(|processor| *processor != "x86_64") {
+            let message = format!("--gpu {}: its processor is {processor}", gpu.name);
+            let hint = "the table has the builds for x86_64; `envdoc explain GPU` names the newest torch";
+            return Err(Error::new(Kind::Usage, message).hint(hint));
+        }
+        gpus.push(gpu.clone());
+    }
+    Ok(gpus)
 }

@@ -33,6 +33,7 @@ mod several;
 mod smoke;
 mod snapshot;
 mod stack_args;
+mod tips;
 mod trust;
 mod values;
 mod worker;

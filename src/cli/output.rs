@@ -80,7 +80,7 @@ pub(super) struct Screen {
 /// When the output has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    /// On a terminal, or where FORCE_COLOR is set; not where NO_COLOR is.
     Auto,
     /// Also in pipes and files.
     Always,
@@ -92,7 +92,14 @@ impl Screen {
     /// Makes the options hold for this run.
     pub(super) fn apply(&self) {
         match self.color {
-            Color::Auto => {}
+            Color::Auto => {
+                let variable = |name| host::variables::text(name).filter(|value| !value.is_empty());
+                if let Some(forced) =
+                    forced(variable("NO_COLOR").as_deref(), variable("FORCE_COLOR").as_deref())
+                {
+                    terminal::color(forced);
+                }
+            }
             Color::Always => terminal::color(true),
             Color::Never => terminal::color(false),
         }
@@ -102,6 +109,15 @@ impl Screen {
         if let Some(base) = self.docs_url.clone().or_else(documentation) {
             links::to(base);
         }
+    }
+}
+
+/// Whether FORCE_COLOR switches colours on or, as `0` or `false`, off; `None` where it decides nothing.
+/// anstream reads the other variables.
+fn forced(no_color: Option<&str>, force_color: Option<&str>) -> Option<bool> {
+    match (no_color, force_color) {
+        (Some(_), _) | (None, None) => None,
+        (None, Some(value)) => Some(!matches!(value, "0" | "false")),
     }
 }
 

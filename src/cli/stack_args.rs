@@ -39,7 +39,12 @@ pub struct StackArgs {
     /// More packages: numpy, 'trl>=0.9,<1.0'.
     ///
     /// Packages that the catalog does not have, and extras, are passed to pip and not checked.
-    #[arg(long, value_name = "NAME[SPEC],…", help_heading = STACK)]
+    #[arg(
+        long,
+        value_name = "NAME[SPEC],…",
+        value_parser = super::values::packages,
+        help_heading = STACK
+    )]
     pub with: Vec<String>,
 
     /// Package sets: torch, train, finetune, pretrain, rl, serve.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lint::Kind;
+use resolve::parse::split_requirements;
 
 /// The most ranks on one machine.
 const RANKS_MAX: usize = 256;
@@ -20,6 +21,8 @@ pub(super) enum InvalidValue {
     Pause,
     #[error("expected RANK:ELEMENT, two numbers")]
     Corrupt,
+    #[error("it names no package")]
+    NoPackage,
     #[error("expected one of {}", kind_ids().join(", "))]
     FileType,
 }
@@ -57,6 +60,14 @@ pub(super) fn pause(text: &str) -> Result<(String, Duration), InvalidValue> {
 pub(super) fn corrupt(text: &str) -> Result<(usize, usize), InvalidValue> {
     let both = text.split_once(':').and_then(|(rank, index)| Some((rank.parse().ok()?, index.parse().ok()?)));
     both.ok_or(InvalidValue::Corrupt)
+}
+
+/// Packages with versions, separated by commas: at least one.
+pub(super) fn packages(text: &str) -> Result<String, InvalidValue> {
+    match split_requirements(text).is_empty() && !text.is_empty() {
+        true => Err(InvalidValue::NoPackage),
+        false => Ok(text.to_owned()),
+    }
 }
 
 /// The type of a file to lint.

@@ -233,6 +233,12 @@ fn explain_describes_known_errors_and_reports_unknown_ones() {
         (&["ncclSystemError"], "# nccl-unhandled-system-error"),
         (&["CUDA error 803"], "# cuda-compat-mismatch-803"),
         (&["cudaErrorECCUncorrectable"], "# CUDA error 214"),
+        (&["803"], "# cuda-compat-mismatch-803"),
+        (&["nvidia-smi: command not found"], "nvidia-smi is not found in this shell"),
+        (&["jammy"], "# Ubuntu 22.04"),
+        (&["debian 12"], "# Debian 12"),
+        (&["mantic"], "moved to old-releases.ubuntu.com"),
+        (&["Buster"], "# Debian 10"),
         (&["cuda 12.7"], "# cuda"),
     ];
     for (words, wanted) in cases {
@@ -254,6 +260,70 @@ fn explain_describes_known_errors_and_reports_unknown_ones() {
     let (_, message) = refused(&["explain", "docker: weird"]);
     assert!(message.contains("its meaning is unknown") && !message.contains("did you mean"), "{message}");
     assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
+    assert!(refused(&["explain", "46"]).1.contains("46 may be xid 46 or CUDA error 46"));
+    let (_, message) = refused(&["explain", "mi300x"]);
+    assert!(message.contains("is a GPU of AMD") && !message.contains("did you mean"), "{message}");
+}
+
+#[test]
+fn explanations_are_json_on_request() {
+    for (id, topic) in [("driver-library-mismatch", "check"), ("803", "failure"), ("jammy", "name")] {
+        let output = envdoc(&["explain", id, "--format", "json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((report["schema"].as_u64(), report["topic"].as_str()), (Some(1), Some(topic)));
+        let plain = text(&envdoc(&["explain", id]).stdout);
+        assert_eq!(report["explanation"].as_str(), Some(plain.as_str()));
+    }
+}
+
+/// Nothing on standard error says so, and a list of commas is no package.
+#[test]
+fn a_request_without_a_package_is_refused() {
+    for arguments in [&["resolve", "--with", ",,,"][..], &["render", "dockerfile", "--with", " , "]] {
+        let (code, message) = refused(arguments);
+        assert!(code == 2 && message.contains("it names no package"), "{message}");
+    }
+    let (code, message) = refused(&["resolve", "--with", "vllm flash-attn"]);
+    assert!(code == 2 && message.contains("hint: write --with 'vllm,flash-attn'"), "{message}");
+}
+
+#[test]
+fn gpus_narrow_the_matrix_down() {
+    let all = text(&envdoc(&["matrix"]).stdout);
+    let some = text(&envdoc(&["matrix", "--gpu", "rtx-5090,h100"]).stdout);
+    assert!(some.contains("for RTX 5090 and H100, Linux x86_64"), "{some}");
+    assert!(all.contains("\n2.5.1 ") && !some.contains("\n2.5.1 "), "{some}");
+    let (code, message) = refused(&["matrix", "--gpu", "gh200"]);
+    assert!(code == 2 && message.contains("its processor is aarch64"), "{message}");
+}
+
+#[test]
+fn a_snapshot_is_read_from_standard_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = quiet(dir.path());
+    let arguments = ["check", "--format", "json", "--only", "driver", "--from"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    command.args(arguments).arg("-").env("ENVDOC_CATALOG_DIR", "").env_remove("ENVDOC_EXPECT");
+    let output = command.stdin(fs::File::open(&file).unwrap()).output().unwrap();
+    assert_eq!(text(&output.stdout), text(&envdoc(&[&arguments[..], &[&file]].concat()).stdout));
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn force_color_counts_where_nothing_else_decides() {
+    let coloured = |set: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+        command.args(["matrix", "--gpu", "h100"]).args(arguments).env("ENVDOC_CATALOG_DIR", "");
+        for name in ["NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"] {
+            command.env_remove(name);
+        }
+        text(&command.envs(set.iter().copied()).output().unwrap().stdout).contains('\x1b')
+    };
+    assert!(coloured(&[("FORCE_COLOR", "1")], &[]) && coloured(&[("FORCE_COLOR", "3")], &[]));
+    assert!(!coloured(&[], &[]) && !coloured(&[("FORCE_COLOR", "")], &[]));
+    assert!(!coloured(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], &[]));
+    assert!(!coloured(&[("FORCE_COLOR", "0"), ("CLICOLOR_FORCE", "1")], &[]));
+    assert!(!coloured(&[("FORCE_COLOR", "1")], &["--color", "never"]));
 }
 
 #[test]
@@ -724,6 +794,27 @@ fn settings_of_expectations_and_files_are_used_and_shown() {
     let json: serde_json::Value =
         serde_json::from_slice(&of(&["config", "--format", "json"]).stdout).unwrap();
     assert_eq!(json["settings"]["registry"][0]["value"], "r.example/t");
+    fs::write(directory.join("envdoc.toml"), "[expect]\ngpus = 4\nrdma = true\n").unwrap();
+    let with_variable = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+        command
+            .args(arguments)
+            .current_dir(&directory)
+            .env("ENVDOC_EXPECT", "gpus=2")
+            .env("ENVDOC_CATALOG_DIR", "");
+        text(&command.output().unwrap().stdout)
+    };
+    let shown = with_variable(&["config"]);
+    assert!(shown.contains("ENVDOC_EXPECT=gpus=2  (overrides the same keys of expect"), "{shown}");
+    assert_eq!(shown.matches("overridden by ENVDOC_EXPECT").count(), 1, "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&with_variable(&["config", "--format", "json"])).unwrap();
+    let expect = json["settings"]["expect"].as_array().unwrap();
+    let overridden: Vec<&serde_json::Value> =
+        expect.iter().filter(|one| one["overridden_by"] == "ENVDOC_EXPECT").collect();
+    assert_eq!(overridden.len(), 1, "{json}");
+    assert!(overridden[0]["value"].as_str().unwrap().starts_with("gpus"), "{json}");
+    assert_eq!(json["environment"][0]["name"], "ENVDOC_EXPECT");
     fs::write(directory.join("envdoc.toml"), "ignore = ['driver-misssing']\n").unwrap();
     let output = of(&["check", "--from", &quiet]);
     assert_eq!(output.status.code(), Some(2));

@@ -13,8 +13,8 @@ use super::{
     deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_builds, gpu_extras, gpu_images, gpus,
     hypervisors, image_variables, kubernetes_kinds, mirrors, misleading_packages, model_layers,
-    model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order,
-    pip_options, presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids,
+    model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, other_gpus,
+    package_order, pip_options, presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids,
     system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners,
     tracebacks, variable_families, variables, xids,
 };
@@ -123,6 +123,8 @@ catalog! {
     pub nvidia_packages: nvidia_packages::NvidiaPackages,
     /// Keys of Compose files and Kubernetes manifests.
     pub object_keys: Table<object_keys::ObjectKeys>,
+    /// GPUs of other makers than NVIDIA.
+    pub other_gpus: Table<other_gpus::OtherGpus>,
     /// Packages in the order in which they are chosen.
     pub package_order: Table<package_order::PackagePlace>,
     /// Options of pip and uv that take a value.

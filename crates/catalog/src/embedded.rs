@@ -8,10 +8,10 @@ use super::{
     deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_builds, gpu_extras, gpu_images, gpus,
     hypervisors, image_variables, images, kubernetes_kinds, mirrors, misleading_packages, model_layers,
-    model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order,
-    packages, pip_options, presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids,
-    system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners,
-    tracebacks, variable_families, variables, xids,
+    model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, other_gpus,
+    package_order, packages, pip_options, presets, removed_arguments, sbatch_options, sshd_keywords,
+    stack_keys, sxids, system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys,
+    torch, torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -148,6 +148,7 @@ static FILES: &[File] = &[
         named("driver", &["name"], Alphabet),
     ]),
     of::<RowTable<object_keys::ObjectKeys>>(&[by(&["file", "name"], Free)]),
+    of::<RowTable<other_gpus::OtherGpus>>(&[by(&["maker"], Free)]),
     of::<RowTable<package_order::PackagePlace>>(&[by(&["package"], Free)]),
     of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
@@ -164,6 +165,7 @@ static FILES: &[File] = &[
         named("dnf_pythons", &["system", "python"], Free),
         named("compilers", &["cuda_from", "cuda_to"], Free),
         named("archived", &["name"], Free),
+        named("other_releases", &["codename"], Free),
     ]),
     of::<RowTable<throttle_reasons::ThrottleReason>>(&[by(&["name"], Free)]),
     of::<RowTable<time_services::TimeService>>(&[by(&["unit"], Free)]),

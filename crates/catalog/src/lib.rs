@@ -54,6 +54,7 @@ pub mod nccl_functions;
 pub mod network_interfaces;
 pub mod nvidia_packages;
 pub mod object_keys;
+pub mod other_gpus;
 mod package_archives;
 mod package_facts;
 pub mod package_order;

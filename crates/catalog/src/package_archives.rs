@@ -52,7 +52,44 @@ impl ArchivedSystem {
     }
 }
 
-file::rows!(Deadsnakes, ArchivedSystem);
+/// The packages of a Python on a system whose packages come through dnf.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DnfPython {
+    /// `rockylinux9`.
+    pub system: String,
+    /// `3.12`.
+    pub python: String,
+    /// The interpreter, which brings venv: `python3.12`.
+    pub package: String,
+    /// pip: `python3.12-pip`.
+    pub pip: String,
+    /// Its headers: `python3.12-devel`.
+    pub headers: String,
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// A release of a distribution that is no base system of the resolver.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherRelease {
+    /// `Ubuntu 23.10`.
+    pub name: String,
+    /// `mantic`.
+    pub codename: String,
+    pub released: String,
+    /// The day on which standard support ends.
+    pub end_of_life: String,
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Deadsnakes, ArchivedSystem, DnfPython, OtherRelease);
 
 #[cfg(test)]
 mod tests {

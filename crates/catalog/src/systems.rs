@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::file::{self, Contents, SharedSources};
-pub use super::package_archives::{ArchivedSystem, Deadsnakes};
+pub use super::package_archives::{ArchivedSystem, Deadsnakes, DnfPython, OtherRelease};
 use super::version;
 use crate::Sources;
 
@@ -157,27 +157,7 @@ pub struct Compilers {
     pub checked: String,
 }
 
-/// The packages of a Python on a system whose packages come through dnf.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DnfPython {
-    /// `rockylinux9`.
-    pub system: String,
-    /// `3.12`.
-    pub python: String,
-    /// The interpreter, which brings venv: `python3.12`.
-    pub package: String,
-    /// pip: `python3.12-pip`.
-    pub pip: String,
-    /// Its headers: `python3.12-devel`.
-    pub headers: String,
-    pub source: Sources,
-    /// Day of the last check against the source: `2026-11-21`.
-    #[serde(default)]
-    pub checked: String,
-}
-
-file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython);
+file::rows!(System, PythonLists, Python, Compilers, Uv);
 
 /// `catalog/systems.yaml`.
 #[derive(Debug, Deserialize)]
@@ -193,6 +173,7 @@ pub struct Systems {
     dnf_pythons: Vec<DnfPython>,
     compilers: Vec<Compilers>,
     archived: Vec<ArchivedSystem>,
+    other_releases: Vec<OtherRelease>,
     /// `python_sources`, one a system and a Python: made when first asked for.
     #[serde(skip)]
     expanded_sources: OnceLock<Vec<PythonSource>>,
@@ -203,7 +184,10 @@ impl Contents for Systems {
     const TEXT: &str = file::text!("systems.yaml");
 }
 
-file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, archived, uv, deadsnakes]);
+file::sourced!(
+    Systems,
+    [systems, pythons, python_sources, dnf_pythons, compilers, archived, other_releases, uv, deadsnakes]
+);
 
 fn has(list: &[String], series: &str) -> bool {
     list.iter().any(|one| one == "all" || one == series)
@@ -241,6 +225,11 @@ impl Systems {
     /// The release of an image whose packages were moved to an archive.
     pub fn archived(&self, image: &str) -> Option<&ArchivedSystem> {
         self.archived.iter().find(|row| row.is_in(image))
+    }
+
+    /// The releases that are no base systems, by family, oldest first.
+    pub fn other_releases(&self) -> &[OtherRelease] {
+        &self.other_releases
     }
 
     /// All Python series, oldest first.

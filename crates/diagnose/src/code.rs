@@ -1,5 +1,7 @@
 //! Failures by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`, `cudaErrorSystemDriverMismatch`.
 
+use std::fmt;
+
 use catalog::Catalog;
 use catalog::cuda_errors::CudaError;
 use catalog::sxids::Sxid;
@@ -40,6 +42,28 @@ pub fn code(catalog: &'static Catalog, text: &str) -> Option<Code> {
     catalog.cuda_errors().named(lower).map(Code::Cuda)
 }
 
+/// The failures with this number: `803` is an error of CUDA, `46` also an Xid.
+pub fn numbered(catalog: &'static Catalog, text: &str) -> Vec<Code> {
+    let Ok(number) = text.trim().parse::<u32>() else { return Vec::new() };
+    let all = [
+        catalog.xids().xid(number).map(Code::Xid),
+        catalog.sxids().sxid(number).map(Code::Sxid),
+        catalog.cuda_errors().numbered(number).map(Code::Cuda),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Code::Xid(row) => write!(formatter, "xid {}", row.number),
+            Code::Sxid(row) => write!(formatter, "sxid {}", row.number),
+            Code::Cuda(row) => write!(formatter, "CUDA error {}", row.number),
+            Code::Unknown(kind, number) => write!(formatter, "{kind} {number}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Code;
@@ -47,6 +71,17 @@ mod tests {
 
     fn code(text: &str) -> Option<Code> {
         super::code(catalog(), text)
+    }
+
+    #[test]
+    fn a_number_alone_is_every_code_that_has_it() {
+        let names = |text: &str| -> Vec<String> {
+            super::numbered(catalog(), text).iter().map(Code::to_string).collect()
+        };
+        assert_eq!(names("803"), ["CUDA error 803"]);
+        assert_eq!(names("79"), ["xid 79"]);
+        assert_eq!(names("46"), ["xid 46", "CUDA error 46"]);
+        assert!(names("4711").is_empty() && names("xid 79").is_empty());
     }
 
     #[test]

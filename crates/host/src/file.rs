@@ -1,6 +1,7 @@
 //! Files: written atomically, existing ones only replaced with `--force`.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
+mod below;
 mod holes;
 mod opened;
 mod owned;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use diagnostic::error::{Error, Kind};
 use diagnostic::units::memory;
 
+pub use below::{Below, below};
 pub use holes::{WithoutHoles, without_holes};
 pub use opened::{open_ending, standard_ending};
 pub use owned::{Exposure, writable_by_others};
@@ -181,7 +183,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// The most that is taken of one file, in bytes. Requests, locks, snapshots and what `lint` reads are far
 /// smaller; a pipe may never end.
-const READ_MAX: u64 = 64 << 20;
+pub(crate) const READ_MAX: u64 = 64 << 20;
 
 /// The whole of standard input, of at most so many bytes.
 pub fn standard_input(limit_bytes: u64) -> Result<String, Error> {
@@ -253,60 +255,6 @@ pub fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     paths
-}
-
-/// Directories that hold nothing that a person wrote for this project.
-const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
-
-/// What is below a directory.
-#[derive(Debug, Default)]
-pub struct Below {
-    /// Every file, in the order of their names.
-    pub files: Vec<PathBuf>,
-    /// What is neither a file nor a directory: links, which are not followed, pipes, sockets, devices.
-    pub others: Vec<PathBuf>,
-    /// Python's virtual environments, which are not searched: they hold what was installed.
-    pub environments: Vec<PathBuf>,
-    /// Directories that cannot be listed, and why.
-    pub unreadable: Vec<(PathBuf, io::Error)>,
-}
-
-/// Every file below a directory, links not followed; `None` where the path is no directory. An error where
-/// the directory itself cannot be listed.
-pub fn below(directory: &Path) -> io::Result<Option<Below>> {
-    if !directory.is_dir() {
-        return Ok(None);
-    }
-    let (mut found, mut open) = (Below::default(), Vec::new());
-    list(directory, &mut found, &mut open)?;
-    while let Some(folder) = open.pop() {
-        if let Err(error) = list(&folder, &mut found, &mut open) {
-            found.unreadable.push((folder, error));
-        }
-    }
-    found.files.sort();
-    found.others.sort();
-    found.environments.sort();
-    found.unreadable.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(Some(found))
-}
-
-/// Adds the files of one directory, and its directories to `open`.
-fn list(folder: &Path, found: &mut Below, open: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
-        match entry.file_type()? {
-            kind if kind.is_dir() && entry.path().join("pyvenv.cfg").is_file() => {
-                found.environments.push(entry.path());
-            }
-            kind if kind.is_dir() && !skipped => open.push(entry.path()),
-            kind if kind.is_file() => found.files.push(entry.path()),
-            kind if kind.is_dir() => {}
-            _ => found.others.push(entry.path()),
-        }
-    }
-    Ok(())
 }
 
 /// Removes a directory with everything below it; one that does not exist is no error.

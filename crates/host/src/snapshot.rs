@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use diagnostic::error::Error;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use thiserror::Error;
 
 use super::closed::Closed;
 use super::record::Replay;
@@ -79,7 +79,7 @@ pub enum Kept {
 }
 
 /// Why a snapshot cannot be used.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The file cannot be read.
     #[error("{}", crate::file::unreadable(.path, .source))]
@@ -140,6 +140,15 @@ impl Snapshot {
         open_below(path, 0)
     }
 
+    /// [`Snapshot::open`] of a file that the user named, where `-` is standard input.
+    pub fn named(path: &Path) -> Result<Snapshot, Error> {
+        if path.as_os_str() != "-" {
+            return Ok(Snapshot::open(path)?);
+        }
+        let text = crate::file::standard_input(crate::file::READ_MAX)?;
+        Ok(parsed(&text, Path::new("standard input"), 0)?)
+    }
+
     /// A host that answers from it.
     pub fn host(self) -> Box<dyn Host> {
         let readings = self.readings.into_iter().map(|(ask, kept)| (ask, kept.into())).collect();
@@ -154,9 +163,12 @@ fn open_below(path: &Path, depth: u32) -> Result<Snapshot, SnapshotError> {
     if depth > 8 {
         return Err(SnapshotError::Ring { path: path.into() });
     }
-    let text = read(path)?;
+    parsed(&read(path)?, path, depth)
+}
+
+fn parsed(text: &str, path: &Path, depth: u32) -> Result<Snapshot, SnapshotError> {
     let mut snapshot: Snapshot =
-        serde_json::from_str(&text).map_err(|source| SnapshotError::Parse { path: path.into(), source })?;
+        serde_json::from_str(text).map_err(|source| SnapshotError::Parse { path: path.into(), source })?;
     if snapshot.schema > SCHEMA {
         return Err(SnapshotError::Newer { path: path.into(), found: snapshot.schema });
     }

@@ -81,6 +81,13 @@ pub struct Skipped {
     pub named: bool,
 }
 
+impl Skipped {
+    /// A virtual environment below a directory that the user named.
+    pub fn environment(name: String) -> Skipped {
+        Skipped { name, why: Unchecked::VirtualEnvironment, named: false }
+    }
+}
+
 /// The type of a file.
 pub fn detect(name: &str, text: &str) -> Detected {
     let known = |kind: Option<Kind>| match kind {

@@ -1,7 +1,10 @@
 //! `envdoc explain`.
 
+mod failure;
 pub mod text;
 
+pub(super) use self::failure::signature_page;
+use self::failure::{failure, unmatched};
 use self::text as explain;
 use super::output::Output;
 use super::own_checks;
@@ -12,10 +15,10 @@ use ::lint::report as lint_report;
 use catalog::Catalog;
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
-use diagnose::code::{Code, code};
-use diagnose::report::signature;
-use diagnose::scan::{Hit, Scanner};
+use clap::ValueEnum;
 use diagnostic::error::{Error, Kind};
+use diagnostic::page::wrapped;
+use diagnostic::render::json;
 use diagnostic::suggest::nearest;
 use diagnostic::terminal;
 use resolve::lookup;
@@ -27,11 +30,11 @@ use serde::Serialize;
 /// Works offline, from the catalog. Accepts:
 ///
 /// - an error line of a log, in quotes
-/// - error codes: `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`
+/// - error codes: `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`, `803`
 /// - ids of signatures (docs/signatures.md), checks (`envdoc checks`) and lint rules (`envdoc lint --rules`)
 /// - names with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `cu121`, `numpy 1.26.4`,
 ///   `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`,
-///   `ubuntu22.04`, `nvidia/cuda:12.1-base`
+///   `ubuntu22.04`, `jammy`, `nvidia/cuda:12.1-base`
 /// - environment variables: `NCCL_SOCKET_IFNAME`
 /// - own checks of settings files: `own:NAME`
 #[derive(Debug, clap::Args)]
@@ -41,8 +44,20 @@ pub struct Args {
     #[arg(required = true, value_name = "ID")]
     words: Vec<String>,
 
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
     #[command(flatten)]
     pub(in crate::cli) output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Markdown, or plain text.
+    Text,
+    /// JSON with stable keys; schema in docs/schemas/explain.json.
+    Json,
 }
 
 /// The longest text that is looked up, in bytes.
@@ -53,7 +68,28 @@ Examples:
   envdoc explain driver-library-mismatch
   envdoc explain xid 79
   envdoc explain torch==2.6.0+cu121
+  envdoc explain jammy --format json
   envdoc explain 'RuntimeError: CUDA error: no kernel image is available for execution'";
+
+/// What `envdoc explain --format json` prints, and what the tool `explain` of `envdoc mcp` answers.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct ExplainReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: &'static str,
+    /// What the text is about.
+    pub topic: Topic,
+    /// The explanation as `envdoc explain` prints it: Markdown, or text of at most 100 columns.
+    pub explanation: String,
+}
+
+impl ExplainReport {
+    pub(in crate::cli) fn new(topic: Topic, shown: &str) -> ExplainReport {
+        let explanation = terminal::plain(shown);
+        ExplainReport { schema: 1, envdoc: env!("CARGO_PKG_VERSION"), topic, explanation }
+    }
+}
 
 /// What a text is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -77,27 +113,44 @@ impl Args {
     ) -> Result<u8, Error> {
         let text = self.words.join(" ");
         let id = text.trim().to_ascii_lowercase();
+        let width = match self.format {
+            Format::Text => terminal::width(),
+            Format::Json => terminal::WIDTH_MAX,
+        };
         if own::name_of(&id).is_some() {
-            return own_check(&id, settings);
+            return self.print(Topic::Check, &fitted(own_check(&id, settings)?, width));
         }
         if let Some(name) = id.strip_prefix("own:").filter(|name| !name.contains(char::is_whitespace)) {
             let error = Error::new(Kind::Usage, format!("{name:?} is not the name of an own check"));
             return Err(error.hint("an own check is own:NAME; `envdoc config` lists the own checks"));
         }
-        let (_, shown) = explained(catalog, &text, terminal::width())?;
-        terminal::print(&shown).map(|()| 0)
+        let (topic, shown) = explained(catalog, &text, width)?;
+        self.print(topic, &shown)
+    }
+
+    fn print(&self, topic: Topic, shown: &str) -> Result<u8, Error> {
+        match self.format {
+            Format::Text => terminal::print(shown),
+            Format::Json => terminal::print(&json::text(&ExplainReport::new(topic, shown))?),
+        }
+        .map(|()| 0)
     }
 }
 
+/// Markdown, whose lines have up to 110 columns, for a terminal that is narrow.
+fn fitted(markdown: String, width: usize) -> String {
+    if width < terminal::WIDTH_MAX { wrapped(&markdown, width) } else { markdown }
+}
+
 /// The explanation of an own check; its command does not run.
-fn own_check(id: &str, settings: &SettingsFiles) -> Result<u8, Error> {
+fn own_check(id: &str, settings: &SettingsFiles) -> Result<String, Error> {
     let settings = settings.read()?;
     let named: Vec<&OwnCheck> = settings.checks.iter().filter(|check| check.id() == id).collect();
     if named.is_empty() {
         return Err(own_checks::unknown(&settings, id));
     }
     let texts = named.into_iter().map(explain::own).collect::<Vec<_>>();
-    terminal::print(&texts.join("\n")).map(|()| 0)
+    Ok(texts.join("\n"))
 }
 
 /// The explanation of a text, wrapped to `width` columns where it is not Markdown.
@@ -113,10 +166,10 @@ pub(super) fn explained(
     }
     let id = text.to_ascii_lowercase();
     if let Some(page) = check_page(&id) {
-        return Ok((Topic::Check, page));
+        return Ok((Topic::Check, fitted(page, width)));
     }
     if let Some(page) = rule_page(&id) {
-        return Ok((Topic::Rule, page));
+        return Ok((Topic::Rule, fitted(page, width)));
     }
     if let Some(shown) = failure(catalog, text, &id, width) {
         return shown.map(|shown| (Topic::Failure, shown));
@@ -144,14 +197,13 @@ pub(super) fn rule_page(id: &str) -> Option<String> {
     rule.or_else(|| ::image::rules().find(|rule| rule.id() == id).map(explain::image))
 }
 
-/// The page of a signature, by its id.
-pub(super) fn signature_page(catalog: &'static Catalog, id: &str, width: usize) -> Option<String> {
-    catalog.signatures().signature(id).map(|one| signature::signature(one, width))
-}
-
 /// The error for a name that nothing has, with the nearest one.
 fn unknown(universe: &Universe, text: &str, id: &str) -> Error {
     let catalog = universe.catalog;
+    if let Some(maker) = catalog.other_gpus().maker(text) {
+        let message = format!("{text:?} is a GPU of {maker}; the catalog has only NVIDIA's");
+        return Error::new(Kind::Usage, message);
+    }
     let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));
     let name = id.split([' ', '=']).next().unwrap_or(id);
     let names = || {
@@ -171,50 +223,4 @@ fn unknown(universe: &Universe, text: &str, id: &str) -> Error {
     let near = || variable().or_else(|| nearest(id, names())).or_else(|| nearest(name, names()));
     let error = error.did_you_mean(branch.as_deref().or_else(near));
     error.hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts")
-}
-
-/// The explanation of a signature id, an error code or a log line; `None` if it is none of them.
-fn failure(catalog: &'static Catalog, text: &str, id: &str, width: usize) -> Option<Result<String, Error>> {
-    if let Some(page) = signature_page(catalog, id, width) {
-        return Some(Ok(page));
-    }
-    match code(catalog, text) {
-        Some(Code::Xid(row)) => return Some(Ok(signature::of_xid(row, width))),
-        Some(Code::Sxid(row)) => return Some(Ok(signature::of_sxid(row, width))),
-        Some(Code::Cuda(row)) => {
-            let lines = format!("CUDA error: {}\n{}", row.text, row.name);
-            return Some(Ok(signature::of_cuda(catalog, row, &found(catalog, &lines), width)));
-        }
-        Some(Code::Unknown(kind, number)) => {
-            let error = Error::new(Kind::Usage, format!("the catalog has no {kind} {number}"));
-            return Some(Err(match kind {
-                "CUDA error" => {
-                    error.hint("it has the codes of CUDA 12 and 13; older releases may use other numbers")
-                }
-                _ => error,
-            }));
-        }
-        None => {}
-    }
-    let hits = found(catalog, text);
-    (!hits.is_empty()).then(|| Ok(signature::hits(catalog, &hits, width)))
-}
-
-/// The matching signatures, each once, root causes first.
-fn found(catalog: &'static Catalog, lines: &str) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = Vec::new();
-    for hit in lines.lines().flat_map(|line| Scanner::new(catalog).scan(line)) {
-        if !hits.iter().any(|known| known.signature.id == hit.signature.id) {
-            hits.push(hit);
-        }
-    }
-    hits.sort_by_key(|hit| hit.signature.role);
-    hits
-}
-
-fn unmatched(catalog: &Catalog) -> Error {
-    let count = catalog.signatures().all().len();
-    Error::new(Kind::Usage, "no signature matches this line; its meaning is unknown").hint(format!(
-        "{count} failure messages are known (docs/signatures.md); try the first error of the log"
-    ))
 }

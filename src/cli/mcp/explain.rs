@@ -1,13 +1,12 @@
 //! The tool `explain`.
 
 use diagnostic::error::Error;
-use diagnostic::terminal;
 use mcp::{Answer, Description, Tool};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{LAYOUT, Program};
-use crate::cli::explain::{self, Topic};
+use crate::cli::explain::{self, ExplainReport};
 
 /// What to explain.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -17,19 +16,6 @@ struct Arguments {
     /// a name with or without a version (`torch==2.6.0`, `cu121`, `driver 550`, `h100`); an environment
     /// variable (`NCCL_SOCKET_IFNAME`).
     text: String,
-}
-
-/// What the tool `explain` of `envdoc mcp` answers.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExplainReport {
-    /// Version of this format.
-    pub schema: u32,
-    /// Version of envdoc.
-    pub envdoc: &'static str,
-    /// What the text is about.
-    pub topic: Topic,
-    /// The explanation as `envdoc explain` prints it: Markdown, or text of at most 100 columns.
-    pub explanation: String,
 }
 
 pub(super) fn tool(program: Program) -> Tool {
@@ -47,12 +33,7 @@ pub(super) fn tool(program: Program) -> Tool {
 
 fn run(program: &Program, arguments: &Arguments) -> Result<Answer, Error> {
     let (topic, shown) = explain::explained(program.catalog, &arguments.text, LAYOUT.width)?;
-    let explanation = terminal::plain(&shown);
-    let report = ExplainReport {
-        schema: 1,
-        envdoc: env!("CARGO_PKG_VERSION"),
-        topic,
-        explanation: explanation.clone(),
-    };
+    let report = ExplainReport::new(topic, &shown);
+    let explanation = report.explanation.clone();
     Answer::new(&report, explanation)
 }

@@ -23,8 +23,6 @@ use mcp::Server;
 use super::interrupts::Interrupts;
 use super::settings::SettingsFiles;
 
-pub use explain::ExplainReport;
-
 /// Serve agents (Model Context Protocol) on standard input and output.
 ///
 /// Tools: check, explain, resolve, lint, inspect, diagnose, snapshot. They only read: nothing is written,

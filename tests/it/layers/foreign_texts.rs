@@ -39,6 +39,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("torchrun.rs", "torchrun"),
         ],
     ),
+    ("envdoc", &[("cli/explain/failure.rs", "shells")]),
     (
         "diagnostic",
         &[("missing.rs", "snapshots of schema 1, which had no kinds"), ("yaml.rs", "the YAML parser")],

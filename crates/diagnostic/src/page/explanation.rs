@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::escape;
+use crate::layout::hanging;
 
 /// The last part of an explanation.
 const SOURCES: &str = "Sources";
@@ -25,6 +26,27 @@ pub(crate) fn explanation(markdown: &str, with_sources: bool) -> String {
         };
     }
     text
+}
+
+/// An explanation for a terminal narrower than its lines: paragraphs and lists wrapped, code as it is.
+pub fn wrapped(markdown: &str, width: usize) -> String {
+    let text = |block: Block<'_>| match block {
+        Block::Heading(line) => format!("## {line}\n"),
+        Block::Paragraph(words) => hanging(&words, 0, width),
+        Block::List(items) => items.iter().map(|item| hanging(&format!("- {item}"), 2, width)).collect(),
+        Block::Code(lines) => lines.iter().map(|line| format!("    {line}\n")).collect(),
+    };
+    let mut out = String::new();
+    let mut after_heading = true;
+    for block in blocks(markdown) {
+        let heading = matches!(block, Block::Heading(_));
+        if !after_heading {
+            out.push('\n');
+        }
+        out.push_str(&text(block));
+        after_heading = heading;
+    }
+    out
 }
 
 enum Block<'m> {
@@ -106,6 +128,15 @@ fn linked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn explanations_fit_a_narrow_terminal() {
+        let markdown = "# id\n\n## What it checks\nReads one file and\nanother file.\n\n- one item of a \
+                        list\n  that goes on\n\n    code is never wrapped at all\n";
+        let expected = "# id\n\n## What it checks\nReads one file and\nanother file.\n\n- one item of a\n  \
+                        list that goes\n  on\n\n    code is never wrapped at all\n";
+        assert_eq!(wrapped(markdown, 18), expected);
+    }
 
     #[test]
     fn headings_paragraphs_lists_code_and_links() {

@@ -14,6 +14,7 @@ use crate::report::Run;
 
 pub use crate::markup::{anchor, escape};
 pub(crate) use explanation::explanation;
+pub use explanation::wrapped;
 pub use table::{Cell, Table};
 
 /// Characters of a command line that are shown at once.

@@ -120,7 +120,6 @@ impl Sources {
         Ok(())
     }
 
-    /// The known files of a directory.
     fn directory(&self, name: &str, below: Below, collected: &mut Collected) -> Result<(), Error> {
         let mut found = Collected::default();
         for (path, error) in below.unreadable {
@@ -134,11 +133,7 @@ impl Sources {
         for path in &below.others {
             self.other(path, root.as_deref(), &mut found);
         }
-        found.skipped.extend(below.environments.iter().map(|path| Skipped {
-            name: shown(path),
-            why: Unchecked::VirtualEnvironment,
-            named: false,
-        }));
+        found.skipped.extend(below.environments.iter().map(|path| Skipped::environment(shown(path))));
         if found.files.is_empty() && found.unreadable.is_empty() {
             return Err(nothing(name, &found.skipped));
         }

@@ -19,6 +19,7 @@ pub use asked::{Answer, NotInCatalog, Together, asked};
 pub use why::{WhyError, why};
 
 use super::constraints::CONSTRAINTS;
+use super::parse;
 use super::universe::Universe;
 use catalog::images;
 use catalog::torch::CudaBuild;
@@ -90,10 +91,11 @@ pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
     if let Some(explanation) = gpu::explain(universe, text) {
         return Some(explanation);
     }
-    if let Some(system) =
-        universe.catalog.systems().all().iter().find(|system| system.id == text || system.name == text)
-    {
+    if let Some(system) = parse::system(universe.catalog, text) {
         return Some(python::system(universe, system));
+    }
+    if let Some(explanation) = python::other_release(universe, text) {
+        return Some(explanation);
     }
     if let Some(preset) = universe.catalog.presets().preset(text) {
         return Some(package::preset(preset));
@@ -157,7 +159,10 @@ fn numbers(text: &str) -> Option<(catalog::version::Version, Option<&'static str
 pub fn names(universe: &Universe) -> impl Iterator<Item = &'static str> + '_ {
     let aliases = universe.catalog.gpus().all().iter().flat_map(|gpu| gpu.aliases.iter().map(String::as_str));
     let constraints = CONSTRAINTS.iter().map(|constraint| constraint.id);
-    let systems = universe.catalog.systems().all().iter().map(|system| system.id.as_str());
+    let systems = universe.catalog.systems();
+    let codenames = systems.all().iter().filter_map(|system| system.codename.as_deref());
+    let others = systems.other_releases().iter().map(|release| release.codename.as_str());
+    let systems = systems.all().iter().map(|system| system.id.as_str()).chain(codenames).chain(others);
     KINDS
         .iter()
         .copied()

@@ -2,7 +2,7 @@
 
 use super::Explanation;
 use crate::universe::Universe;
-use catalog::systems::System;
+use catalog::systems::{OtherRelease, System};
 use diagnostic::words;
 
 pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
@@ -103,4 +103,23 @@ pub(super) fn system(universe: &Universe, system: &System) -> Explanation {
     explanation.row("note", system.note.clone().unwrap_or_default());
     explanation.sources(system.source.iter());
     explanation
+}
+
+/// A release that is no base system, by its name or code name: `mantic`, `Ubuntu 23.10`.
+pub(super) fn other_release(universe: &Universe, text: &str) -> Option<Explanation> {
+    let systems = universe.catalog.systems();
+    let named = |release: &&OtherRelease| {
+        release.codename.eq_ignore_ascii_case(text) || release.name.eq_ignore_ascii_case(text)
+    };
+    let release = systems.other_releases().iter().find(named)?;
+    let summary = format!(
+        "A release with the code name {}: released {}, end of standard support {}. It is no base system of \
+         `envdoc resolve`.",
+        release.codename, release.released, release.end_of_life
+    );
+    let mut explanation = Explanation::new(&release.name, summary);
+    let archived = systems.archived(&release.name.to_ascii_lowercase().replace(' ', ":"));
+    explanation.row("packages", archived.map_or_else(String::new, |row| format!("moved to {}", row.archive)));
+    explanation.sources(release.source.iter().chain(archived.iter().flat_map(|row| row.source.iter())));
+    Some(explanation)
 }

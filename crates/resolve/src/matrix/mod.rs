@@ -4,15 +4,20 @@ pub mod html;
 pub mod markdown;
 pub mod text;
 
+use crate::request::Gpu;
 use crate::universe::{Python, series};
 use catalog::Catalog;
 use catalog::torch::{Build, Release};
+use diagnostic::words;
+use facts::support::has_code;
 
 /// Which torch release has a build for which CUDA.
 #[derive(Debug)]
 pub struct Matrix {
     /// What it was narrowed down to: `3.12`; `None`: every Python.
     pub python: Option<String>,
+    /// The GPUs that every build must run on, as the user named them; empty: every GPU.
+    pub for_gpus: Vec<String>,
     /// The CUDA versions of the columns, oldest first.
     pub cudas: Vec<String>,
     /// One row a release, newest first.
@@ -76,27 +81,64 @@ pub const LEGEND: &[(&str, &str)] = &[
     ("*", "the build that `pip install torch` gives (PyPI)"),
     ("+", "it has PTX, which newer GPUs run too"),
     ("yes", "a build; for which GPUs it has code is not known"),
-    ("-", "no such build, or none for that Python"),
+    ("-", "no such build, or none for that Python or GPU"),
     ("?", "not known"),
 ];
 
-impl Matrix {
-    /// The table of the catalog; with Pythons, only of releases and builds that have wheels for one of them.
-    pub fn new(catalog: &'static Catalog, name: Option<&str>, pythons: Option<&[&Python]>) -> Matrix {
-        let fits = |list: &Option<Vec<String>>| match (list, pythons) {
+/// What a table is narrowed down to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Filter<'f> {
+    /// `3.12`, as the user named the Pythons.
+    pub python: Option<&'f str>,
+    /// A build has wheels for one of these Pythons.
+    pub pythons: Option<&'f [&'f Python]>,
+    /// A build runs on each of these GPUs.
+    pub gpus: &'f [Gpu],
+}
+
+impl Filter<'_> {
+    fn has_python(&self, list: &Option<Vec<String>>) -> bool {
+        match (list, self.pythons) {
             (Some(list), Some(pythons)) => pythons.iter().any(|python| list.contains(&python.text)),
             _ => true,
+        }
+    }
+
+    /// Whether the GPUs run a build; a build of which that is not known stays.
+    fn has_gpus(&self, catalog: &Catalog, build: &Build) -> bool {
+        let runs = |gpu: &Gpu| {
+            let architectures = build.architectures.as_ref()?;
+            has_code(catalog, architectures, build.ptx.as_deref(), gpu.capability).known().copied()
         };
+        self.gpus.iter().all(|gpu| runs(gpu) != Some(false))
+    }
+
+    fn has(&self, catalog: &Catalog, build: &Build) -> bool {
+        self.has_python(&build.pythons) && self.has_gpus(catalog, build)
+    }
+
+    /// A release with a build that fits.
+    fn has_release(&self, catalog: &Catalog, release: &Release) -> bool {
+        let builds = || release.builds.iter().any(|build| self.has_gpus(catalog, build));
+        self.has_python(&release.pythons) && (self.gpus.is_empty() || builds())
+    }
+}
+
+impl Matrix {
+    /// The table of the catalog, of the releases and builds that fit.
+    pub fn new(catalog: &'static Catalog, filter: Filter<'_>) -> Matrix {
+        let releases = catalog.torch().all().iter().rev();
         let releases: Vec<&Release> =
-            catalog.torch().all().iter().rev().filter(|release| fits(&release.pythons)).collect();
+            releases.filter(|release| filter.has_release(catalog, release)).collect();
         let builds = releases.iter().flat_map(|release| &release.builds);
+        let builds = builds.filter(|build| filter.has_gpus(catalog, build));
         let mut cudas: Vec<&str> = builds.filter_map(|build| build.cuda.as_deref()).collect();
         cudas.sort_by_cached_key(|cuda| cuda.parse().map_or((0, 0), |version| series(&version)));
         cudas.dedup();
         let cell = |release: &Release, cuda: &str| {
             let build = release.builds.iter().find(|build| build.cuda.as_deref() == Some(cuda));
             match build {
-                Some(build) if fits(&build.pythons) => Cell::new(release, build),
+                Some(build) if filter.has(catalog, build) => Cell::new(release, build),
                 None if !release.builds_complete => Cell::Unknown,
                 _ => Cell::None,
             }
@@ -109,7 +151,8 @@ impl Matrix {
             cells: cudas.iter().map(|cuda| cell(release, cuda)).collect(),
         };
         Matrix {
-            python: name.map(str::to_owned),
+            python: filter.python.map(str::to_owned),
+            for_gpus: filter.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
             rows: releases.iter().map(row).collect(),
             checked: releases.iter().map(|release| release.checked.as_str()).max().unwrap_or("").to_owned(),
             cudas: cudas.iter().map(|cuda| (*cuda).to_owned()).collect(),
@@ -134,9 +177,11 @@ impl Matrix {
 
     /// What it is, in one line.
     pub fn title(&self) -> String {
-        match &self.python {
-            Some(python) => format!("torch and its CUDA builds for Python {python}, Linux x86_64"),
-            None => "torch and its CUDA builds, Linux x86_64".into(),
+        let python = self.python.as_ref().map(|python| format!("Python {python}"));
+        let wanted: Vec<String> = python.into_iter().chain(self.for_gpus.iter().cloned()).collect();
+        match wanted.is_empty() {
+            false => format!("torch and its CUDA builds for {}, Linux x86_64", words::and(&wanted)),
+            true => "torch and its CUDA builds, Linux x86_64".into(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The table in every format.
 
-use super::{Cell, Matrix, html, markdown, text};
+use super::{Cell, Filter, Matrix, html, markdown, text};
+use crate::parse;
 use crate::testing::universe;
 use catalog::testing::catalog;
 use diagnostic::report::Run;
 
 fn of(python: &str) -> Matrix {
     let pythons: Vec<_> = universe().pythons.iter().filter(|one| one.text == python).collect();
-    Matrix::new(catalog(), Some(python), Some(&pythons))
+    Matrix::new(catalog(), Filter { python: Some(python), pythons: Some(&pythons), gpus: &[] })
 }
 
 fn signs(matrix: &Matrix, torch: &str, cuda: &str) -> String {
@@ -17,7 +18,7 @@ fn signs(matrix: &Matrix, torch: &str, cuda: &str) -> String {
 
 #[test]
 fn cells_match_the_catalog() {
-    let all = Matrix::new(catalog(), None, None);
+    let all = Matrix::new(catalog(), Filter::default());
     assert_eq!(signs(&all, "2.5.1", "12.1"), "50-90");
     assert_eq!(signs(&all, "2.5.1", "12.4"), "50-90*");
     assert_eq!(signs(&all, "2.6.0", "12.1"), "-", "the builds of 2.6.0 are all known");
@@ -42,6 +43,19 @@ fn python_filter_removes_rows_and_columns() {
 }
 
 #[test]
+fn gpu_filter_leaves_the_builds_that_run_on_it() {
+    let gpus = [parse::of_capability(catalog(), "sm_120", (12, 0))];
+    let matrix = Matrix::new(catalog(), Filter { gpus: &gpus, ..Filter::default() });
+    assert_eq!(signs(&matrix, "2.7.1", "12.8"), "75-120+");
+    assert!(matrix.rows.iter().all(|row| row.torch != "2.5.1"), "no build of 2.5.1 has code for sm_120");
+    assert!(!matrix.cudas.contains(&"12.1".to_owned()), "columns without a build are left out");
+    assert!(text::report(&matrix, 100).contains("for sm_120, Linux"));
+    let old = [parse::of_capability(catalog(), "sm_50", (5, 0)), gpus[0].clone()];
+    let both = Matrix::new(catalog(), Filter { gpus: &old, ..Filter::default() });
+    assert!(both.rows.len() < matrix.rows.len());
+}
+
+#[test]
 fn every_format_has_every_row() {
     let matrix = of("3.12");
     let texts =
@@ -59,7 +73,7 @@ fn every_format_has_every_row() {
 /// The newest CUDA is the first column of builds, and each cell leads to a row that says how to install it.
 #[test]
 fn the_page_begins_with_the_newest_cuda_and_explains_each_build() {
-    let matrix = Matrix::new(catalog(), None, None);
+    let matrix = Matrix::new(catalog(), Filter::default());
     let page = html::report(&matrix, &Run::default());
     for outside in ["http://", "src=", "<link", "<script", "@import", "url(", "href=\"http"] {
         assert!(!page.contains(outside), "{outside}: the page needs nothing else");

@@ -4,7 +4,7 @@ use super::ParameterError;
 use crate::parameter::Parameter;
 use crate::request::Gpu;
 use catalog::Catalog;
-use catalog::gpus;
+use catalog::{cuda, gpus};
 
 /// A list of GPUs, separated by commas, each with its text.
 pub(super) fn gpus<'t>(catalog: &Catalog, text: &'t str) -> Result<Vec<(&'t str, Gpu)>, ParameterError> {
@@ -45,11 +45,32 @@ fn unknown(catalog: &Catalog, text: &str) -> ParameterError {
         return error(format!("{text:?} may be any of several GPUs"))
             .hint(format!("write one of {}", several.join(", ")));
     }
-    let tegra = catalog.cuda().tegra_named(text).and_then(|row| capability(&row.compute_capability));
-    let tegra = tegra.map(|(major, minor)| format!("sm_{major}{minor}"));
-    error(format!("unknown GPU {text:?}"))
-        .near(tegra.as_deref().or_else(|| catalog.gpus().nearest_alias(text)))
-        .hint("use a compute capability: --gpu sm_90")
+    if let Some(maker) = catalog.other_gpus().maker(text) {
+        return error(format!(
+            "{text:?} is a GPU of {maker}; envdoc knows only NVIDIA's GPUs and CUDA builds"
+        ));
+    }
+    match catalog.cuda().tegra_named(text) {
+        Some(row) => tegra(catalog, text, row),
+        None => error(format!("unknown GPU {text:?}"))
+            .near(catalog.gpus().nearest_alias(text))
+            .hint("use a compute capability: --gpu sm_90"),
+    }
+}
+
+/// The error about a Tegra chip: its compute capability where a torch build has code for it, else where a
+/// torch comes from.
+fn tegra(catalog: &Catalog, text: &str, row: &cuda::Architecture) -> ParameterError {
+    let sm = cuda::sm(&row.compute_capability);
+    let has_code = |build: &catalog::torch::Build| {
+        build.architectures_for("aarch64").is_some_and(|all| all.contains(&row.compute_capability))
+    };
+    if catalog.torch().all().iter().flat_map(|release| &release.builds).any(has_code) {
+        return ParameterError::new(Parameter::Gpu, format!("unknown GPU {text:?}")).near(Some(&sm));
+    }
+    let problem =
+        format!("{text:?} is a Jetson ({sm}); no torch build of the catalog is known to have code for it");
+    ParameterError::new(Parameter::Gpu, problem).hint("install the torch that NVIDIA builds for its JetPack")
 }
 
 /// `H100` of `8xH100`, `8 x H100`.
@@ -192,9 +213,24 @@ mod tests {
             assert!(hints("rtx 6000").contains(generation), "{}", hints("rtx 6000"));
         }
         assert!(hints("thor").contains("did you mean sm_110?"), "{}", hints("thor"));
-        assert!(hints("Jetson Orin").contains("did you mean sm_87?"));
         assert!(gpus(catalog(), ",").is_err());
         assert_eq!(gpus(catalog(), "h100, l4").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn gpus_that_no_build_serves_are_told_so() {
+        let error = |text: &str| gpu(catalog(), text).unwrap_err();
+        for text in ["mi300x", "AMD Instinct MI250"] {
+            let error = error(text);
+            assert!(error.problem.contains("is a GPU of AMD"), "{}", error.problem);
+            assert!(error.hints.is_empty(), "{:?}", error.hints);
+        }
+        for text in ["jetson orin", "Orin", "jetson-xavier", "Jetson TX2"] {
+            let error = error(text);
+            assert!(error.problem.contains("is a Jetson (sm_"), "{}", error.problem);
+            assert!(error.hints[0].contains("JetPack"), "{:?}", error.hints);
+            assert!(!error.hints.concat().contains("--gpu"), "{:?}", error.hints);
+        }
     }
 
     #[test]

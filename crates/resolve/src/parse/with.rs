@@ -15,7 +15,12 @@ const WITH: Parameter = Parameter::With;
 
 /// The requirements in one value: `trl>=0.9,<1.0,numpy<2`.
 pub(super) fn requirements(universe: &Universe, text: &str) -> Result<Vec<Requirement>, ParameterError> {
-    let each = items(text).into_iter().map(|(at, item)| requirement(universe, text, at, item));
+    let items = items(text);
+    if items.is_empty() {
+        let problem = format!("{text:?} names no package");
+        return Err(ParameterError::new(WITH, problem).hint("write for example --with numpy"));
+    }
+    let each = items.into_iter().map(|(at, item)| requirement(universe, text, at, item));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
@@ -205,6 +210,17 @@ fn unchecked(text: &str, at: usize, item: &str) -> Result<RequirementKind, Param
     }
 }
 
+/// The error about a second package behind a blank (`vllm flash-attn`), with the comma that is missing.
+fn without_comma(text: &str, at: usize, rest: &str) -> Option<ParameterError> {
+    let blank = text[..at].ends_with(char::is_whitespace);
+    if !blank || !rest.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return None;
+    }
+    let (before, after) = text.split_at(at);
+    let error = ParameterError::at(WITH, text, at, "a comma is missing before this package");
+    Some(error.hint(format!("write --with '{},{after}'", before.trim_end())))
+}
+
 fn specifier(
     text: &str,
     at: usize,
@@ -217,6 +233,9 @@ fn specifier(
     let starts_right = trimmed.is_empty() || trimmed.starts_with(['=', '<', '>', '!', '~']);
     let single = trimmed.starts_with('=') && !trimmed.starts_with("==");
     if !starts_right || single {
+        if let Some(error) = without_comma(text, at, trimmed) {
+            return Err(error);
+        }
         let message = "a specifier is expected here: == >= <= > < != ~=";
         let version = trimmed.trim_start_matches(['@', '=', ':', ' ']);
         let near = version.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("{name}=={version}"));
@@ -276,6 +295,10 @@ mod tests {
             [(0, "trl>=0.9,<1.0"), (15, "numpy<2"), (23, "flash_attn")]
         );
         assert_eq!(items("numpy, ,"), [(0, "numpy")]);
+        for text in [",,,", " ", ""] {
+            let error = requirements(universe(), text).unwrap_err();
+            assert!(error.problem.ends_with("names no package"), "{error:?}");
+        }
         assert_eq!(
             sources("numpy>=1.26,<2,deepspeed==0.15.4"),
             ["--with numpy>=1.26,<2", "--with deepspeed==0.15.4"]
@@ -303,6 +326,8 @@ mod tests {
             ("numpy=1.26.4", 5, "did you mean numpy==1.26.4?"),
             ("numpy@1.26.4", 5, "did you mean numpy==1.26.4?"),
             ("<2", 0, ""),
+            ("vllm flash-attn", 5, "write --with 'vllm,flash-attn'"),
+            ("numpy<2,trl peft", 12, "write --with 'numpy<2,trl,peft'"),
             ("numpy,flash-atn", 6, "did you mean flash-attn?"),
             ("numpyy>=2", 0, "did you mean numpy?"),
             ("apex", 0, "github.com/NVIDIA/apex"),
