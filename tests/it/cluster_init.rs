@@ -177,7 +177,7 @@ fn every_command_shows_that_it_connects() {
         (&["cluster", "up", "--dry-run"], connecting),
         (&["cluster", "down"], connecting),
         (&["cluster", "logs"], connecting),
-        (&["cluster", "exec", "--", "true"], connecting),
+        (&["cluster", "exec", "all", "--", "true"], connecting),
         (&["cluster", "launch", "--", "train.py"], connecting),
         (&["smoke", "-f", "cluster.yaml"], connecting),
         (&["diagnose", "--cluster", "cluster.yaml"], "reading the output of 2 containers ...\n"),
