@@ -50,6 +50,7 @@ pub struct ImageArgs {
     /// `build` reads its contents from the image; for `render`, describe it with --os and, if it contains a
     /// Python, --base-python.
     #[arg(long, value_name = "IMAGE", conflicts_with = "base", help_heading = IMAGE)]
+    #[arg(hide_short_help = true)]
     pub base_image: Option<String>,
 
     /// The Python version that is first on PATH in --base-image: 3.12.

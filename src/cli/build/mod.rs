@@ -127,6 +127,7 @@ pub(super) struct Args {
     /// Also import:deepspeed, torch==2.6.0+cu124, python==3.11, cuda==12.4, nccl==2.21.5, and NAME==VERSION
     /// for any package.
     #[arg(long, value_name = "EXPECTATION", value_delimiter = ',', help_heading = BUILD)]
+    #[arg(hide_short_help = true)]
     expect: Vec<String>,
 
     /// Do not verify the contents of the image.

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
         // A switch for debugging.
         named(
             "train.sh",
-            "if (( debug )); then\n  export TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO\nfi\ntorchrun t.py\n",
+            "if (( debug )); then\n  export TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO\nfi\n",
         ),
         named("train.env", "NCCL_DEBUG_SUBSYS=^NET,COLL\n"),
     ],
