@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pep440_rs::Version;
 
 use super::markers::Markers;
+use super::near::Near;
 use super::python::{Python, series};
 use super::request::{Base, Gpu, Prefer, Request, RequirementKind, Versions};
 use catalog::Catalog;
@@ -37,6 +38,8 @@ pub struct Criteria<'r> {
     pub deepspeed: bool,
     pub prefer: Prefer,
     pub installed: BTreeMap<&'r str, Version>,
+    /// Versions to stay near to, which comes before all preferences.
+    pub(crate) near: Option<&'r Near>,
     /// The day of the question.
     pub today: &'r str,
 }
@@ -92,6 +95,7 @@ impl<'r> Criteria<'r> {
             deepspeed: false,
             prefer: request.prefer,
             installed: request.installed.iter().filter_map(parse).collect(),
+            near: None,
             today: &request.today,
         }
     }

@@ -9,6 +9,8 @@
 //! pure.
 
 mod assemble;
+mod blame;
+mod choice;
 mod compiled;
 mod conflict;
 mod constraint;
@@ -28,6 +30,7 @@ pub mod marker;
 mod markers;
 pub mod matrix;
 mod message;
+mod near;
 pub mod outcome;
 pub mod parameter;
 pub mod parse;
@@ -35,9 +38,11 @@ pub mod pip;
 mod python;
 mod rank;
 mod releases;
+pub mod repair;
 pub mod report;
 pub mod request;
 mod requirement_keys;
+pub mod respecify;
 mod search;
 mod target;
 #[doc(hidden)]

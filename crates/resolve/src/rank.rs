@@ -6,6 +6,8 @@
 //! base image together: the tier, not past its end of life, a Python for which torchvision and torchaudio
 //! have wheels, the system's own Python, the leanest image that does, the newest system. Then the other
 //! packages, newest first.
+//!
+//! Where a search stays near to some versions ([`super::near`]), these come before all preferences.
 
 use catalog::driver_support::DriverSupport;
 use std::cmp::Reverse;
@@ -29,11 +31,13 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
                 && build.version.release().get(2).is_none_or(|patch| *patch == 0)
         });
         (
+            criteria.near.map(|near| near.of_torch(&build.version, build.cuda_version())),
             criteria.prefer == Prefer::Installed
                 && criteria.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
             criteria.prefer == Prefer::Stable && first_of_newest,
             missing_facts(criteria, build),
             Reverse(build.version.clone()),
+            criteria.near.is_some_and(|near| near.is_other_build(&build.build.build)),
             criteria.oldest_driver().zip(build.cuda()).is_some_and(|(driver, cuda)| {
                 cuda.driver_support(criteria.catalog, driver) != DriverSupport::Full
             }),
@@ -71,6 +75,13 @@ pub(crate) enum Tier {
 
 /// All tiers, best first.
 pub(crate) const TIERS: [Tier; 4] = [Tier::First, Tier::Bare, Tier::Required, Tier::Rest];
+
+/// How far an environment is from the versions that a search stays near to: torch, then Python.
+pub(crate) fn distance(criteria: &Criteria, build: &Build, python: &Python) -> impl Ord + use<> {
+    criteria
+        .near
+        .map(|near| (near.of_torch(&build.version, build.cuda_version()), near.of_python(&python.version)))
+}
 
 /// The base images of a tier that come into question for a build.
 pub(crate) fn bases<'u>(
@@ -240,6 +251,12 @@ fn system_rank(criteria: &Criteria, base: &Base) -> (usize, Reverse<usize>) {
 /// The releases of a package, best first.
 pub(crate) fn releases<'u>(package: &'u Package, criteria: &Criteria) -> Vec<&'u Release> {
     let mut releases: Vec<&Release> = package.releases.iter().collect();
+    if let Some(near) = criteria.near {
+        releases.sort_by_cached_key(|release| {
+            (near.of_package(package.name, &release.version), Reverse(release.version.clone()))
+        });
+        return releases;
+    }
     let installed = criteria.installed.get(package.name).filter(|_| criteria.prefer == Prefer::Installed);
     if let Some(installed) = installed {
         releases.sort_by_cached_key(|release| {

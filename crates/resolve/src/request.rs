@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use pep440_rs::{Version, VersionSpecifiers};
+use pep440_rs::{Operator, Version, VersionSpecifier, VersionSpecifiers};
 
 use catalog::Catalog;
 use catalog::images::Reference;
@@ -172,27 +172,31 @@ impl Versions {
 
     /// Whether a version is among them; the build is ignored.
     pub fn contain(&self, version: &Version) -> bool {
-        let longest = self.specifiers.iter().map(|one| one.version().release().len()).max().unwrap_or(0);
-        let numbers = version.release();
-        if numbers.len() >= longest {
-            return self.specifiers.contains(version);
-        }
-        // pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing
-        // ones as zero.
-        let zeros = std::iter::repeat_n(0, longest - numbers.len());
-        self.specifiers.contains(&version.clone().with_release(numbers.iter().copied().chain(zeros)))
+        self.specifiers.iter().all(|one| allows(one, version))
     }
 
     /// The version that was named, where one was: of `2.6`, `==2.6.0`, `~=2.6`, not of a range.
     pub fn named(&self) -> Option<Version> {
         let [one] = &self.specifiers[..] else { return None };
-        use pep440_rs::Operator;
         matches!(
             one.operator(),
             Operator::Equal | Operator::EqualStar | Operator::TildeEqual | Operator::ExactEqual
         )
         .then(|| one.version().clone())
     }
+}
+
+/// Whether a specifier allows a version.
+///
+/// pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing ones as
+/// zero. `===` compares texts.
+pub fn allows(specifier: &VersionSpecifier, version: &Version) -> bool {
+    let (needed, numbers) = (specifier.version().release().len(), version.release());
+    if numbers.len() >= needed || *specifier.operator() == Operator::ExactEqual {
+        return specifier.contains(version);
+    }
+    let zeros = std::iter::repeat_n(0, needed - numbers.len());
+    specifier.contains(&version.clone().with_release(numbers.iter().copied().chain(zeros)))
 }
 
 impl FromStr for Versions {

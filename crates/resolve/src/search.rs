@@ -6,11 +6,16 @@
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best
 //! there is: a requirement less can never give a worse stack.
 
+use std::collections::BTreeMap;
+
 use catalog::Catalog;
 
+use super::blame::{self, BASE, BUILD, Blame, PYTHON};
+pub(crate) use super::choice::{Choice, Rejected, Trace};
 use super::constraint::{Constraint, Environment, Judge};
 use super::constraints::CONSTRAINTS;
 use super::criteria::Criteria;
+use super::near::{Distance, Near};
 use super::rank;
 use super::request::Request;
 use super::universe::{Base, Build, Package, Python, Release, Universe};
@@ -25,43 +30,29 @@ fn always(build: &Build) -> Option<&'static str> {
     build.image.is_none().then_some(ALWAYS)
 }
 
-/// A stack, complete or in the making.
-#[derive(Debug, Clone)]
-pub(crate) struct Choice<'u> {
-    /// The torch build, the Python and the base image.
-    pub environment: Environment<'u>,
-    /// The packages chosen so far.
-    pub packages: Vec<&'u Release>,
-}
-
-impl<'u> Choice<'u> {
-    /// The chosen release of a package.
-    pub(crate) fn package(&self, name: &str) -> Option<&'u Release> {
-        self.packages.iter().find(|release| release.package == name).copied()
-    }
-}
-
-/// A candidate that ranks before the chosen one, and why it was rejected.
-#[derive(Debug, Clone)]
-pub(crate) struct Rejected<'u> {
-    pub candidate: Candidate<'u>,
-    pub reasons: Vec<Reason<'u>>,
-}
-
-/// A record of what a search refused.
-#[derive(Debug, Default)]
-pub(crate) struct Trace<'u> {
-    /// In the order of the search; a candidate may occur several times.
-    pub rejected: Vec<Rejected<'u>>,
-}
-
 /// The best stack for a request, and the tolerance that it needs.
 pub(crate) fn best<'u>(
     universe: &'u Universe,
     request: &Request,
-    mut trace: Option<&mut Trace<'u>>,
+    trace: Option<&mut Trace<'u>>,
 ) -> Option<(Choice<'u>, Tolerance)> {
     let criteria = Criteria::from_request(universe.catalog, request);
+    best_within(universe, request, &criteria, trace)
+}
+
+/// The stack that is nearest to some versions: first torch, then Python, then the packages. Otherwise like
+/// [`best`].
+pub(crate) fn nearest<'u>(universe: &'u Universe, request: &Request, near: &Near) -> Option<Choice<'u>> {
+    let criteria = Criteria { near: Some(near), ..Criteria::from_request(universe.catalog, request) };
+    best_within(universe, request, &criteria, None).map(|(choice, _)| choice)
+}
+
+fn best_within<'u>(
+    universe: &'u Universe,
+    request: &Request,
+    criteria: &Criteria,
+    mut trace: Option<&mut Trace<'u>>,
+) -> Option<(Choice<'u>, Tolerance)> {
     for (index, tolerance) in Tolerance::ALL.into_iter().enumerate() {
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
@@ -74,7 +65,7 @@ pub(crate) fn best<'u>(
             trace.rejected.clear();
         }
         let trace = trace.as_deref_mut();
-        let mut search = Search { universe, criteria: &criteria, tolerance, fixed: Vec::new(), trace };
+        let mut search = Search { universe, criteria, tolerance, fixed: Vec::new(), trace };
         if let Some(choice) = search.run() {
             return Some((search.with_newest(choice), tolerance));
         }
@@ -152,13 +143,6 @@ pub(crate) fn judge<'u>(
     all
 }
 
-/// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their index in
-/// [`Universe::order`].
-type Blame = u64;
-const BUILD: Blame = 1 << 62;
-const PYTHON: Blame = 1 << 61;
-const BASE: Blame = 1 << 60;
-
 struct Search<'u, 's> {
     universe: &'u Universe,
     criteria: &'s Criteria<'s>,
@@ -212,7 +196,11 @@ impl<'u> Search<'u, '_> {
                 self.fixed.push(release);
                 let better = self.run();
                 self.fixed.pop();
-                if let Some(better) = better {
+                let near = |one: &Choice| {
+                    let Environment { build, python, .. } = one.environment;
+                    rank::distance(self.criteria, build, python)
+                };
+                if let Some(better) = better.filter(|one| near(one) <= near(&choice)) {
                     (choice, chosen, changed) = (better, release, true);
                     break;
                 }
@@ -277,11 +265,7 @@ impl<'u> Search<'u, '_> {
     fn complete(&mut self, build: &'u Build) -> Result<Choice<'u>, Blame> {
         let mut blame = BUILD;
         let mut dead: Vec<&Python> = Vec::new();
-        let pythons = self.pythons(build);
-        if pythons.is_empty() {
-            return Err(blame);
-        }
-        for tier in rank::TIERS {
+        for (pythons, tier) in self.rounds(build) {
             for (python, base) in self.environments(build, &pythons, tier) {
                 if dead.iter().any(|one| std::ptr::eq(*one, python)) {
                     continue;
@@ -303,6 +287,18 @@ impl<'u> Search<'u, '_> {
             }
         }
         Err(blame)
+    }
+
+    /// Pythons, each time with a tier of base images: the best first.
+    fn rounds(&mut self, build: &'u Build) -> Vec<(Vec<&'u Python>, rank::Tier)> {
+        let pythons = self.pythons(build);
+        let mut groups: BTreeMap<Option<Distance>, Vec<&Python>> = BTreeMap::new();
+        for python in pythons {
+            let distance = self.criteria.near.map(|near| near.of_python(&python.version));
+            groups.entry(distance).or_default().push(python);
+        }
+        let with_tiers = |pythons: Vec<&'u Python>| rank::TIERS.map(|tier| (pythons.clone(), tier));
+        groups.into_values().flat_map(with_tiers).collect()
     }
 
     /// The Pythons that come into question.
@@ -377,7 +373,9 @@ impl<'u> Search<'u, '_> {
                     && (other.requires(package.name, markers).is_some()
                         || other.companions(python).any(|name| name == package.name))
             })
-            .fold(0, |blame, other| blame | bit(self.universe, other.package));
+            .fold(0, |blame, other| {
+                blame | blame::of_need(self.universe, other, package.name, criteria.architecture())
+            });
         for release in self.releases(package) {
             match self.conflict(choice, release) {
                 Some(cause) => blame |= cause,
@@ -425,7 +423,8 @@ impl<'u> Search<'u, '_> {
                 }
                 Judge::Packages(judge) => {
                     for other in &choice.packages {
-                        add(judge(criteria, &environment, release, other), bit(self.universe, other.package));
+                        let on = blame::of_pair(self.universe, release, other, criteria.architecture());
+                        add(judge(criteria, &environment, release, other), on);
                     }
                 }
             }
@@ -458,8 +457,4 @@ impl<'u> Search<'u, '_> {
         }
         false
     }
-}
-
-fn bit(universe: &Universe, package: &str) -> Blame {
-    universe.order.iter().position(|name| *name == package).map_or(0, |index| 1 << index)
 }
