@@ -9,7 +9,6 @@ pub(super) const LOCK: &str = "Lock file";
 pub(super) const MACHINES: &str = "Target machines";
 pub(super) const MIRRORS: &str = "Mirrors and proxies";
 pub(super) const OUTPUT: &str = "Output";
-pub(super) const PROJECT: &str = "Project";
 pub(super) const SELECTION: &str = "Selection";
 pub(super) const SETTINGS: &str = "Settings";
 pub(super) const STACK: &str = "Stack";

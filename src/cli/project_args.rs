@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::headings::PROJECT;
+use super::headings::STACK;
 use ::build::ProjectRequest;
 use ::project::Selection;
 
@@ -13,13 +13,13 @@ pub struct ProjectArgs {
     ///
     /// Their requirements count as if they were given as options; an option, and a key of --request, replaces
     /// that of the same package. The first line of the report says which files were read.
-    #[arg(long, value_name = "DIR", help_heading = PROJECT)]
+    #[arg(long, value_name = "DIR", help_heading = STACK)]
     pub project: Option<PathBuf>,
 
     /// Requirements file of the project, instead of requirements.txt; repeatable.
     ///
     /// Without --project, the project is the current directory.
-    #[arg(long, value_name = "FILE", help_heading = PROJECT, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = STACK, hide_short_help = true)]
     pub requirements: Vec<PathBuf>,
 }
 

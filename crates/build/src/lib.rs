@@ -29,6 +29,7 @@ mod plan;
 mod platforms;
 mod registry;
 pub mod request_file;
+mod settings_mirrors;
 mod smallest_change;
 
 pub use build_plan::{BuildPlan, ImageBuild, Prepared, prepare};
@@ -37,5 +38,5 @@ pub use declared::ProjectRequest;
 pub use lock_file::LockRequest;
 pub use machines::{Machines, ReadMachine, Requirements};
 pub use plan::{NoStack, PlanRequest, Planned, plan, requirements};
-pub use plan::{SettingsMirror, SettingsMirrors, UntrustedMirror};
+pub use settings_mirrors::{SettingsMirror, SettingsMirrors, UntrustedMirror};
 pub use smallest_change::{SmallestChange, smallest_change};

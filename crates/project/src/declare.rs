@@ -53,18 +53,7 @@ pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
 /// Sorts the declarations of a project.
 pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_>) -> Declarations {
     let mut found = Declarations::default();
-    let mut held: Vec<&Declared<Dependency>> = Vec::new();
-    for dependency in &project.dependencies {
-        match holds(dependency.value.marker.as_deref(), environment) {
-            Some(true) => held.push(dependency),
-            Some(false) => {}
-            // pip evaluates the markers of what it alone takes.
-            None if package_names().contains(&dependency.value.name.as_str()) => {
-                found.depends_on_python = true
-            }
-            None => held.push(dependency),
-        }
-    }
+    let held = held(project, environment, &mut found.depends_on_python);
     for python in &project.python {
         let versions = versions(&python.value.specifiers, None, &python.value.specifiers.to_string());
         found.requirements.push(required(&python.origin, RequirementKind::Python(versions)));
@@ -82,13 +71,29 @@ pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_
     found.requirements.extend(of_indexes(catalog, project, &held));
     found.others.packages.dedup();
     found.others.torch = held.iter().any(|one| one.value.name == "torch");
-    found.others.indexes = project
-        .indexes
-        .iter()
-        .filter(|one| !is_of_torch(&one.value.url))
-        .map(|one| one.origin.clone())
-        .collect();
+    let others = project.indexes.iter().filter(|one| !is_of_torch(&one.value.url));
+    found.others.indexes = others.map(|one| one.origin.clone()).collect();
     found
+}
+
+/// The requirements whose markers hold.
+fn held<'p>(
+    project: &'p Project,
+    environment: Environment<'_>,
+    depends_on_python: &mut bool,
+) -> Vec<&'p Declared<Dependency>> {
+    let known = package_names();
+    let mut held = Vec::new();
+    for dependency in &project.dependencies {
+        match holds(dependency.value.marker.as_deref(), environment) {
+            Some(true) => held.push(dependency),
+            Some(false) => {}
+            // pip evaluates the markers of what it alone takes.
+            None if known.contains(&dependency.value.name.as_str()) => *depends_on_python = true,
+            None => held.push(dependency),
+        }
+    }
+    held
 }
 
 fn dependency(found: &mut Declarations, one: &Declared<Dependency>) {

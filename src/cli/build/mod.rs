@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::cli::format::Format;
-use crate::cli::headings::{BUILD, CACHE, OUTPUT, PROJECT};
+use crate::cli::headings::{BUILD, CACHE, OUTPUT, STACK};
 use crate::cli::image::{ImageArgs, no_stack};
 use crate::cli::interrupts::Interrupts;
 use crate::cli::settings::SettingsFiles;
@@ -39,7 +39,7 @@ pub(super) struct Args {
     ///
     /// Without --request and --file, those of requirements.txt, pyproject.toml and .python-version in
     /// CONTEXT count.
-    #[arg(long, conflicts_with_all = ["project", "requirements"], help_heading = PROJECT, hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["project", "requirements"], help_heading = STACK, hide_short_help = true)]
     no_project: bool,
 
     /// Build your own Dockerfile instead.

@@ -66,44 +66,50 @@ impl<'l> Reader<'l> {
             return Ok(());
         }
         let name = path.display().to_string();
-        let text = match ((self.load)(&path)?, by) {
-            (Loaded::Text(text), _) => text,
-            (Loaded::Missing, Some(Included { file, line, named })) => {
-                return Err(ProjectError::Missing { file: file.into(), line, named: named.into() });
-            }
-            (Loaded::Missing, None) => {
-                return Err(ProjectError::Io { file: name, why: "no such file".into() });
-            }
-            (Loaded::Refused(reason), None) => {
-                return Err(ProjectError::Io { file: name, why: reason.to_string() });
-            }
-            (Loaded::Refused(reason), Some(_)) => {
-                project.not_read.push(NotRead { file: name, line: None, reason });
-                return Ok(());
-            }
-        };
+        let Some(text) = self.text(project, &path, by)? else { return Ok(()) };
         self.done.push((path.clone(), kind));
         self.lines += text.lines().count();
         if self.lines > LINES_LIMIT {
             return Err(ProjectError::TooLong { file: name, limit: LINES_LIMIT });
         }
-        let (before, index) = (project.dependencies.len(), project.read.len());
+        let index = project.read.len();
         project.read.push(ReadFile { name: name.clone(), requirements: None });
         self.chain.push(path.clone());
-        let mut included = 0;
+        let mut own = 0;
         for line in lines(&text) {
-            let so_far = project.dependencies.len();
             match option(&line.text) {
-                Some(found) => {
-                    self.option(project, &path, found, &line, kind)?;
-                    included += project.dependencies.len() - so_far;
+                Some(found) => self.option(project, &path, found, &line, kind)?,
+                None => {
+                    requirement(project, &name, &text, &line, kind)?;
+                    own += 1;
                 }
-                None => requirement(project, &name, &text, &line, kind)?,
             }
         }
         self.chain.pop();
-        project.read[index].requirements = Some(project.dependencies.len() - before - included);
+        project.read[index].requirements = Some(own);
         Ok(())
+    }
+
+    /// The text of a file; `None`: it is not used, and the project says so.
+    fn text(
+        &mut self,
+        project: &mut Project,
+        path: &Path,
+        by: Option<Included<'_>>,
+    ) -> Result<Option<String>, ProjectError> {
+        let name = path.display().to_string();
+        match ((self.load)(path)?, by) {
+            (Loaded::Text(text), _) => Ok(Some(text)),
+            (Loaded::Missing, Some(Included { file, line, named })) => {
+                Err(ProjectError::Missing { file: file.into(), line, named: named.into() })
+            }
+            (Loaded::Missing, None) => Err(ProjectError::Io { file: name, why: "no such file".into() }),
+            (Loaded::Refused(reason), None) => Err(ProjectError::Io { file: name, why: reason.to_string() }),
+            (Loaded::Refused(reason), Some(_)) => {
+                project.not_read.push(NotRead { file: name, line: None, reason });
+                Ok(None)
+            }
+        }
     }
 
     fn allowed(&self, path: &Path, by: Option<Included<'_>>) -> Result<(), ProjectError> {

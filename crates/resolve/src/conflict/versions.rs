@@ -9,6 +9,7 @@ use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::relaxed::{Cost, Relaxed};
 use crate::parameter::{Parameter, Source};
+use crate::parse::package_name;
 use catalog::torch;
 
 /// Major and minor number.
@@ -47,7 +48,10 @@ impl<'a> Part<'a> {
     /// The option for a version of it, in place of one that came from `before`; of a pin in a file, the line
     /// with that version.
     fn option(self, version: &str, before: &Source) -> Source {
+        // An index, or a package of the same build, names only the build.
+        let pins = |text: &str| matches!(self, Part::Python) || package_name(text) == self.name();
         if let Source::Declared(declaration) = before
+            && pins(&declaration.text)
             && let Some(other) = declaration.with_version(version)
         {
             return Source::Declared(other);

@@ -1,5 +1,6 @@
 //! Which files of a project a report is about.
 
+use diagnostic::layout::{Layout, wrapped};
 use diagnostic::visible;
 use diagnostic::words::and;
 use schemars::JsonSchema;
@@ -53,6 +54,13 @@ impl ProjectFiles {
             text += &format!(" Not read: {}.", not_read.join(", "));
         }
         visible::line(&text).into_owned()
+    }
+
+    /// The same as the first lines of a report.
+    pub(super) fn text(&self, layout: Layout) -> String {
+        let mut text = String::new();
+        wrapped(&mut text, &self.sentence(layout.verbose), "", "", layout);
+        text + "\n"
     }
 
     /// Lines of a file that are left out for the same reason are one entry.

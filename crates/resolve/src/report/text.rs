@@ -21,11 +21,7 @@ const REJECTED: usize = 3;
 
 /// The whole report, with ANSI colours in it.
 pub fn report(report: &Report, layout: Layout) -> String {
-    let mut text = String::new();
-    if let Some(files) = report.project {
-        wrapped(&mut text, &files.sentence(layout.verbose), "", "", layout);
-        text.push('\n');
-    }
+    let mut text = report.project.map_or_else(String::new, |files| files.text(layout));
     match report.outcome {
         Outcome::Resolved(resolution) => found(&mut text, resolution, layout),
         Outcome::Conflict(conflict) => {
