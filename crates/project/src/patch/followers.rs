@@ -21,7 +21,7 @@ pub(super) fn change(writer: &mut Writer<'_>, build: &NewBuild) {
         }
         if is_of_other_cuda(name, &build.name) {
             writer.hand(format!("remove {}: torch {} requires other packages", one.origin, build.torch));
-        } else if writer.specifier(&one.origin, |_| Some(String::new())) {
+        } else if writer.specifier(&one.origin, name, |_| Some(String::new())) {
             writer.expected.dependencies[index].value.versions = VersionSpecifiers::empty();
             names.push(name);
         }

@@ -93,7 +93,7 @@ impl<'p> Writer<'p> {
             let exact = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
             let series =
                 || wanted.version.release().iter().take(2).map(ToString::to_string).collect::<Vec<_>>();
-            let rewritten = self.specifier(&one.origin, |written| match exact(written) {
+            let rewritten = self.specifier(&one.origin, &text_of(&wanted.specifiers), |written| match exact(written) {
                 true => Some(series().join(".")),
                 false => specified(written, &wanted.version, &wanted.specifiers),
             });
@@ -123,9 +123,9 @@ impl<'p> Writer<'p> {
         if self.has_hashes(one, &plain) {
             return;
         }
-        let rewritten = self.specifier(&one.origin, |written| {
-            let plain = without_local(written, one.value.local.as_deref());
-            let new = specified(&plain, version, specifiers)?;
+        let rewritten = self.specifier(&one.origin, &plain, |written| {
+            let written = without_local(written, one.value.local.as_deref());
+            let new = specified(&written, version, specifiers)?;
             Some(label.as_ref().map_or(new.clone(), |label| format!("{new}+{label}")))
         });
         if rewritten {
@@ -174,16 +174,17 @@ impl<'p> Writer<'p> {
     pub(super) fn specifier(
         &mut self,
         origin: &Origin,
+        new: &str,
         rewrite: impl FnOnce(&str) -> Option<String>,
     ) -> bool {
         let Some(text) = self.text(&origin.file) else { return false };
         let Some(span) = &origin.span else {
-            self.not_in_one_piece(origin, "other versions");
+            self.not_in_one_piece(origin, new);
             return false;
         };
         match text.get(span.clone()).and_then(rewrite) {
             Some(new) => self.replace(&origin.file, span.clone(), new),
-            None => self.not_in_one_piece(origin, "other versions"),
+            None => self.not_in_one_piece(origin, new),
         }
         true
     }

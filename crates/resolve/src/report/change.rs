@@ -22,23 +22,22 @@ pub struct ProjectChange {
     /// The changes as unified diffs.
     #[serde(skip)]
     pub diff: String,
-    /// Whether they were written.
-    #[serde(skip)]
-    pub written: bool,
 }
 
 impl ProjectChange {
     /// The change for people.
     pub(super) fn text(&self, text: &mut String, layout: Layout) {
         let bold = Style::new().bold();
-        let stack = self.stack.as_ref().map_or(String::new(), |stack| format!(" ({stack})"));
-        let _ = writeln!(text, "\n{bold}Smallest change{bold:#}{stack}");
+        text.push('\n');
+        if let Some(stack) = &self.stack {
+            let _ = writeln!(text, "{bold}Smallest change{bold:#} ({stack})");
+        }
         // A diff is never wrapped.
         text.push_str(&self.diff);
         for sentence in self.by_hand.iter().chain(&self.notes) {
             wrapped(text, sentence, "  ", "    ", layout);
         }
-        if !self.diff.is_empty() && !self.written {
+        if !self.diff.is_empty() {
             wrapped(text, "Apply it: run the same command with --write.", "  ", "    ", layout);
         }
     }
