@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use image::request::ImageRequest;
-use project::{Declarations, Environment, Others, Project, Selection, Texts, declare, has_project_files};
+use project::{Environment, Others, Project, Selection, Texts, declare, has_project_files};
 use resolve::outcome::Outcome;
 use resolve::parameter::Source;
 use resolve::parse::package_name;
@@ -172,6 +172,8 @@ fn replaces(given: &RequirementKind, declared: &RequirementKind) -> bool {
         (Torch(_), Torch(_)) | (Python(_), Python(_)) => true,
         (Torch(_), Package(name, _)) => name == "torchvision" || name == "torchaudio",
         (Package(given, _), Package(declared, _)) => given == declared,
+        (Torch(_), RequirementKind::Cuda(_)) => true,
+        (given, RequirementKind::Cuda(_)) => is_cuda(given),
         _ => false,
     }
 }
@@ -187,8 +189,10 @@ fn notes(project: &Project, others: &Others) -> Vec<String> {
         1 => notes.push("1 other package is not checked; pip installs it as declared".to_owned()),
         count => notes.push(format!("{count} other packages are not checked; pip installs them as declared")),
     }
-    if others.of_torch > 0 {
-        notes.push(format!("{} of torch's build have its versions", packages(others.of_torch)));
+    match others.of_torch {
+        0 => {}
+        1 => notes.push("1 package comes with torch, in the version of its build".to_owned()),
+        count => notes.push(format!("{count} packages come with torch, in the versions of its build")),
     }
     if others.constraints > 0 {
         let count = others.constraints;

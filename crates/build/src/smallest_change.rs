@@ -91,6 +91,8 @@ fn lost(repair: &Repair) -> Vec<String> {
 
 fn wanted(required: &Request, repair: &Repair) -> (Vec<Wanted>, Option<NewBuild>) {
     let one = |change: &repair::Change| match &required.requirements.get(change.index)?.source {
+        // The CUDA of a library that comes with torch, which loses its version.
+        Source::Declared(_) if change.part == Part::Cuda => None,
         Source::Declared(declaration) => Some(Wanted {
             file: declaration.file.clone(),
             line: declaration.line,
@@ -101,15 +103,19 @@ fn wanted(required: &Request, repair: &Repair) -> (Vec<Wanted>, Option<NewBuild>
         _ => None,
     };
     let of_torch = |part: &Part| match part {
-        Part::Torch => true,
+        Part::Torch | Part::Cuda => true,
         Part::Package(name) => name == "torchvision" || name == "torchaudio",
-        Part::Cuda | Part::Python => false,
+        Part::Python => false,
     };
     let stack = &repair.stack;
+    let partners = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
+    let partner =
+        |(name, version): (&'static str, &Option<String>)| Some((name, version.as_ref()?.parse().ok()?));
     let build = repair.changed.iter().any(|change| of_torch(&change.part)).then(|| NewBuild {
         torch: format!("{}+{}", stack.torch, stack.torch_build),
         name: stack.torch_build.clone(),
         index: stack.index_url.clone(),
+        partners: partners.into_iter().filter_map(partner).collect(),
     });
     (repair.changed.iter().filter_map(one).collect(), build)
 }

@@ -65,15 +65,48 @@ pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_
     for one in &held {
         match one.value.kind == DeclaredBy::Constraint && !is_installed(&one.value.name) {
             true => found.others.constraints += 1,
+            false if is_paired(catalog, &held, &one.value) => found.others.of_torch += 1,
             false => dependency(&mut found, one),
         }
     }
+    found.requirements.extend(held.iter().find_map(|one| of_library(one)));
     found.requirements.extend(of_indexes(catalog, project, &held));
     found.others.packages.dedup();
     found.others.torch = held.iter().any(|one| one.value.name == "torch");
     let others = project.indexes.iter().filter(|one| !is_of_torch(&one.value.url));
     found.others.indexes = others.map(|one| one.origin.clone()).collect();
     found
+}
+
+/// Whether torchvision or torchaudio is pinned to the release that belongs to the pinned torch: it requires
+/// nothing more, and changes with torch.
+fn is_paired(catalog: &Catalog, held: &[&Declared<Dependency>], one: &Dependency) -> bool {
+    let torches = held.iter().filter(|other| other.value.name == "torch" && other.value.is_pinned());
+    let versions = torches.flat_map(|torch| torch.value.versions.iter().map(|one| one.version().to_string()));
+    let partner = |version: String| {
+        let release = catalog.torch().release(&version)?;
+        match one.name.as_str() {
+            "torchvision" => release.torchvision.as_ref()?.parse().ok(),
+            "torchaudio" => release.torchaudio.as_ref()?.parse().ok(),
+            _ => None,
+        }
+    };
+    let mut partners = versions.filter_map(partner);
+    one.is_pinned() && one.local.is_none() && partners.any(|partner| one.versions.contains(&partner))
+}
+
+/// The CUDA of a pinned library of torch's build: 12.1 of `nvidia-cuda-runtime-cu12==12.1.105`.
+fn of_library(one: &Declared<Dependency>) -> Option<Requirement> {
+    let library = one.value.name.strip_prefix("nvidia-")?.strip_suffix("-cu12")?;
+    let [pin] = &one.value.versions[..] else { return None };
+    // The other libraries have versions of their own.
+    let of_cuda = ["cublas", "cuda-cupti", "cuda-nvrtc", "cuda-runtime"].contains(&library);
+    let [major, minor, ..] = pin.version().release() else { return None };
+    if !of_cuda || !one.value.is_pinned() || *major != 12 {
+        return None;
+    }
+    let versions: Versions = format!("{major}.{minor}").parse().ok()?;
+    Some(required(&one.origin, RequirementKind::Cuda(versions)))
 }
 
 /// The requirements whose markers hold.

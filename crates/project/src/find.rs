@@ -144,6 +144,10 @@ fn nothing(directory: &Path, listed: &Listed) -> ProjectError {
     let directory = directory.display().to_string();
     let candidates: Vec<String> = listed.files.iter().map(|path| path.display().to_string()).collect();
     if candidates.is_empty() {
+        if file::is_directory(&Path::new(&directory).join(USUAL[0])) {
+            let file = shown(Path::new(&directory), USUAL[0]);
+            return ProjectError::Io { file, why: "it is a directory".to_owned() };
+        }
         let looked_for = format!("requirements.txt, {PYPROJECT} or {PYTHON_VERSION}");
         return ProjectError::Nothing { directory, looked_for };
     }

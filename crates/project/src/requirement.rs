@@ -121,7 +121,7 @@ pub(crate) fn specifier(text: &str) -> Option<Range<usize>> {
 pub(crate) fn shown(text: &str) -> String {
     let text = text.split(';').next().unwrap_or(text);
     let text = text.split_once('@').map_or(text, |(name, _)| name);
-    visible::line(text.trim()).into_owned()
+    visible::line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 #[cfg(test)]

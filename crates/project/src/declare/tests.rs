@@ -29,10 +29,24 @@ fn packages_of_the_catalog_are_requirements_and_others_are_for_pip() {
         "r.txt:2 torchvision==0.19.1+cu121",
         "r.txt:2 torchvision==0.19.1+cu121",
         "r.txt:6 transformers[torch]>=4.40",
+        "r.txt:3 nvidia-cublas-cu12==12.1.3.1",
     ];
     assert_eq!(shown, expected);
     assert_eq!(found.others.packages, ["einops==0.8.0 ; python_version < '3.11'", "transformers[torch]"]);
     assert_eq!((found.others.of_torch, found.others.torch, found.depends_on_python), (2, true, false));
+}
+
+#[test]
+fn partners_of_the_pinned_torch_change_with_it_and_libraries_name_its_cuda() {
+    let pins = "torch==2.4.1\ntorchvision==0.19.1\ntorchaudio==2.4.0\nnvidia-cudnn-cu12==9.1.0.70\n\
+        nvidia-cublas-cu12==12.1.3.1\nnvidia-cuda-runtime-cu12==12.1.105\n";
+    let found = declared(pins, &[11], "x86_64");
+    let shown: Vec<String> = found.requirements.iter().map(|one| one.source.to_string()).collect();
+    let expected =
+        ["r.txt:1 torch==2.4.1", "r.txt:3 torchaudio==2.4.0", "r.txt:5 nvidia-cublas-cu12==12.1.3.1"];
+    assert_eq!(shown, expected);
+    assert!(matches!(&found.requirements[2].kind, RequirementKind::Cuda(cuda) if cuda.text == "12.1"));
+    assert_eq!(found.others.of_torch, 4);
 }
 
 #[test]

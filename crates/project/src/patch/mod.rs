@@ -39,6 +39,8 @@ pub struct NewBuild {
     pub name: String,
     /// The index that has it; `None`: PyPI has it.
     pub index: Option<String>,
+    /// The releases of torchvision and torchaudio that belong to it.
+    pub partners: Vec<(&'static str, Version)>,
 }
 
 /// The changes of a project's files.
@@ -67,6 +69,7 @@ pub fn patch(
         writer.declaration(one);
     }
     if let Some(build) = build {
+        writer.partners(wanted, build);
         writer.labels(build);
         indexes::change(&mut writer, build);
         followers::change(&mut writer, build);

@@ -19,7 +19,8 @@ fn wanted(project: &Project, name: &str, specifiers: &str, version: &str) -> Wan
 
 fn build(name: &str, index: bool) -> NewBuild {
     let index = index.then(|| format!("https://download.pytorch.org/whl/{name}"));
-    NewBuild { torch: format!("2.7.1+{name}"), name: name.to_owned(), index }
+    let partners = vec![("torchvision", "0.22.1".parse().unwrap()), ("torchaudio", "2.7.1".parse().unwrap())];
+    NewBuild { torch: format!("2.7.1+{name}"), name: name.to_owned(), index, partners }
 }
 
 /// The text with the changes, after which it declares what was meant; or what to change by hand.
@@ -77,6 +78,13 @@ fn nothing_but_the_specifier_changes() {
     assert_eq!(range("torch==2.4.*\n", "==2.7.*"), "torch==2.7.*\n");
     let both = [TORCH[0], ("numpy", "<3", "2.1.0")];
     assert_eq!(requirements("numpy<2\r\ntorch==2.4.1\n", &both, Some(&pypi)), "numpy<3\r\ntorch==2.7.1\n");
+}
+
+#[test]
+fn partners_that_nothing_was_said_of_change_with_torch() {
+    let text = "torchvision==0.19.1\ntorch==2.4.1\ntorchaudio>=2\n";
+    let expected = "torchvision==0.22.1\ntorch==2.7.1\ntorchaudio>=2\n";
+    assert_eq!(requirements(text, TORCH, Some(&build("cu126", false))), expected);
 }
 
 #[test]

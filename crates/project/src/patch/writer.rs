@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use pep440_rs::{Version, VersionSpecifiers};
-use resolve::respecify::respecify_text;
+use resolve::respecify::{respecify, respecify_text};
 
 use super::compiled::Header;
 use super::{NewBuild, Wanted};
@@ -85,18 +85,17 @@ impl<'p> Writer<'p> {
 
     /// Writes other versions of a package or of Python.
     pub(super) fn declaration(&mut self, wanted: &Wanted) {
-        let is_meant = |origin: &Origin| {
-            origin.file == wanted.file && origin.line == wanted.line && origin.text == wanted.text
-        };
         let project = self.project;
-        for (index, one) in project.python.iter().enumerate().filter(|(_, one)| is_meant(&one.origin)) {
+        for (index, one) in project.python.iter().enumerate().filter(|(_, one)| is_meant(wanted, &one.origin))
+        {
             let exact = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
             let series =
                 || wanted.version.release().iter().take(2).map(ToString::to_string).collect::<Vec<_>>();
-            let rewritten = self.specifier(&one.origin, &text_of(&wanted.specifiers), |written| match exact(written) {
-                true => Some(series().join(".")),
-                false => specified(written, &wanted.version, &wanted.specifiers),
-            });
+            let rewritten =
+                self.specifier(&one.origin, &text_of(&wanted.specifiers), |written| match exact(written) {
+                    true => Some(series().join(".")),
+                    false => specified(written, &wanted.version, &wanted.specifiers),
+                });
             if rewritten {
                 self.expected.python[index].value.specifiers = wanted.specifiers.clone();
             }
@@ -104,7 +103,9 @@ impl<'p> Writer<'p> {
         if wanted.specifiers.is_empty() {
             return;
         }
-        for (index, one) in project.dependencies.iter().enumerate().filter(|(_, one)| is_meant(&one.origin)) {
+        for (index, one) in
+            project.dependencies.iter().enumerate().filter(|(_, one)| is_meant(wanted, &one.origin))
+        {
             self.dependency(index, one, &wanted.version, &wanted.specifiers);
         }
     }
@@ -132,6 +133,22 @@ impl<'p> Writer<'p> {
             let expected = &mut self.expected.dependencies[index].value;
             expected.versions = specifiers.clone();
             expected.local = label;
+        }
+    }
+
+    /// Changes the pins of torchvision and torchaudio that nothing was said of: they belong to a release of
+    /// torch.
+    pub(super) fn partners(&mut self, wanted: &[Wanted], build: &NewBuild) {
+        let project = self.project;
+        for (index, one) in project.dependencies.iter().enumerate() {
+            let partner = build.partners.iter().find(|(name, _)| *name == one.value.name);
+            let said = wanted.iter().any(|wanted| is_meant(wanted, &one.origin));
+            if let Some((_, version)) = partner.filter(|_| !said) {
+                let specifiers = respecify(&one.value.versions, version);
+                if specifiers != one.value.versions {
+                    self.dependency(index, one, version, &specifiers);
+                }
+            }
         }
     }
 
@@ -206,6 +223,10 @@ impl<'p> Writer<'p> {
         ));
         true
     }
+}
+
+fn is_meant(wanted: &Wanted, origin: &Origin) -> bool {
+    origin.file == wanted.file && origin.line == wanted.line && origin.text == wanted.text
 }
 
 pub(super) fn is_toml(file: &str) -> bool {
