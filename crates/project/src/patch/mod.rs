@@ -13,7 +13,7 @@ use diagnostic::{Edit, Position};
 use pep440_rs::{Version, VersionSpecifiers};
 
 use crate::changed_file::ChangedFile;
-use crate::declared::{Declared, Index, Project};
+use crate::declared::{Declared, Dependency, Index, Project};
 use crate::texts::Texts;
 use writer::Writer;
 
@@ -106,7 +106,7 @@ impl Patch {
     pub fn is_exact(&self, after: &Project) -> bool {
         let expected = &self.expected;
         let dependencies = |project: &Project| -> Vec<_> {
-            let value = |one: &Declared<_>| (one.origin.file.clone(), one.value.clone());
+            let value = |one: &Declared<Dependency>| (one.origin.file.clone(), one.value.clone());
             project.dependencies.iter().map(value).collect()
         };
         let pythons = |project: &Project| -> Vec<_> {
