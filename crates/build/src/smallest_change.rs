@@ -48,22 +48,21 @@ pub fn smallest_change(
     let mut texts = Texts::default();
     let project = read_texts(&request.selection, &mut texts)?;
     let (wanted, build) = wanted(required, &repair);
-    let patch = match patch(&project, &texts, &wanted, build.as_ref()) {
-        Ok(patch) => patch,
-        Err(by_hand) => {
-            change.shown.by_hand = by_hand;
-            return Ok(Some(change));
-        }
-    };
-    if !holds(universe, (asked, request, others), &patch, read_here)? {
-        change.shown.by_hand = by_hand(required, &repair);
-        return Ok(Some(change));
+    match patch(&project, &texts, &wanted, build.as_ref()) {
+        Err(sentences) => change.shown.by_hand = sentences,
+        Ok(patch) if holds(universe, (asked, request, others), &patch, read_here)? => change.take(patch),
+        Ok(_) => change.shown.by_hand = by_hand(required, &repair),
     }
-    change.shown.edits = patch.edits.iter().map(EditEntry::from).collect();
-    change.shown.diff = patch.files.iter().map(ChangedFile::diff).collect();
-    change.shown.notes.extend(patch.notes);
-    change.files = patch.files;
     Ok(Some(change))
+}
+
+impl SmallestChange {
+    fn take(&mut self, patch: Patch) {
+        self.shown.edits = patch.edits.iter().map(EditEntry::from).collect();
+        self.shown.diff = patch.files.iter().map(ChangedFile::diff).collect();
+        self.shown.notes.extend(patch.notes);
+        self.files = patch.files;
+    }
 }
 
 fn no_repair(universe: &Universe, required: &Request, changeable: &[usize]) -> String {

@@ -248,8 +248,7 @@ impl Disk {
         }
         let loaded = self.load(path)?;
         if let Loaded::Text(text) = &loaded {
-            let plain = file::read_bytes(path).is_ok_and(|bytes| bytes == text.as_bytes());
-            texts.read.insert(name, plain.then(|| text.clone()));
+            texts.add(name, text, file::read_bytes(path).ok().as_deref());
         }
         Ok(loaded)
     }

@@ -10,3 +10,11 @@ pub struct Texts {
     /// What was read. Of a file that is not UTF-8 it is `None`: bytes of the text are not bytes of the file.
     pub read: BTreeMap<String, Option<String>>,
 }
+
+impl Texts {
+    /// Adds a text that was read from these bytes.
+    pub(crate) fn add(&mut self, name: String, text: &str, bytes: Option<&[u8]>) {
+        let plain = bytes == Some(text.as_bytes());
+        self.read.insert(name, plain.then(|| text.to_owned()));
+    }
+}

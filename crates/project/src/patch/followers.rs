@@ -1,4 +1,4 @@
-//! Pins of packages whose version the build of torch decides: `triton==3.0.0`, `nvidia-cublas-cu12==12.1.3.1`.
+//! Pins of packages whose version the build of torch decides: `triton==3.0.0`, `nvidia-nccl-cu12==2.21.5`.
 
 use catalog::torch::CudaBuild;
 use pep440_rs::VersionSpecifiers;

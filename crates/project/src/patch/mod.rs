@@ -8,6 +8,7 @@ mod tests;
 mod writer;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use diagnostic::{Edit, Position};
 use pep440_rs::{Version, VersionSpecifiers};
@@ -75,33 +76,37 @@ pub fn patch(
         followers::change(&mut writer, build);
     }
     compiled::note(&mut writer);
-    let Writer { expected, edits, by_hand, mut notes, .. } = writer;
-    match by_hand.is_empty() {
-        true => notes.dedup(),
-        false => return Err(by_hand),
+    match writer.by_hand.is_empty() {
+        true => Ok(Patch::of(writer)),
+        false => Err(writer.by_hand),
     }
-    let mut files: BTreeMap<String, Vec<(std::ops::Range<usize>, String)>> = BTreeMap::new();
-    for one in edits {
-        files.entry(one.file).or_default().push((one.range, one.text));
-    }
-    let mut patch = Patch { files: Vec::new(), edits: Vec::new(), notes, expected };
-    for (name, mut edits) in files {
-        let Some(Some(before)) = texts.read.get(&name) else { continue };
-        edits.sort_by_key(|(range, _)| range.start);
-        let mut after = before.clone();
-        for (range, text) in edits.iter().rev() {
-            after.replace_range(range.clone(), text);
-        }
-        patch.edits.extend(edits.into_iter().map(|(range, text)| {
-            let at = |byte| Position::of(before, byte);
-            Edit { file: name.clone(), start: at(range.start), end: at(range.end), text }
-        }));
-        patch.files.push(ChangedFile { name, before: before.clone(), after });
-    }
-    Ok(patch)
 }
 
 impl Patch {
+    fn of(writer: Writer<'_>) -> Patch {
+        let Writer { texts, expected, edits, mut notes, .. } = writer;
+        notes.dedup();
+        let mut files: BTreeMap<String, Vec<(Range<usize>, String)>> = BTreeMap::new();
+        for one in edits {
+            files.entry(one.file).or_default().push((one.range, one.text));
+        }
+        let mut patch = Patch { files: Vec::new(), edits: Vec::new(), notes, expected };
+        for (name, mut edits) in files {
+            let Some(Some(before)) = texts.read.get(&name) else { continue };
+            edits.sort_by_key(|(range, _)| range.start);
+            let mut after = before.clone();
+            for (range, text) in edits.iter().rev() {
+                after.replace_range(range.clone(), text);
+            }
+            patch.edits.extend(edits.into_iter().map(|(range, text)| {
+                let at = |byte| Position::of(before, byte);
+                Edit { file: name.clone(), start: at(range.start), end: at(range.end), text }
+            }));
+            patch.files.push(ChangedFile { name, before: before.clone(), after });
+        }
+        patch
+    }
+
     /// Whether a project that was read again with the changes differs in nothing else.
     pub fn is_exact(&self, after: &Project) -> bool {
         let expected = &self.expected;
