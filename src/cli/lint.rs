@@ -198,13 +198,13 @@ impl Args {
         for file in changed {
             match (self.dry_run, text) {
                 (true, _) => {
-                    terminal::document(&file.change.diff())?;
+                    terminal::document(&file.diff())?;
                     continue;
                 }
-                (false, true) => terminal::print(&file.change.diff())?,
-                (false, false) => terminal::note(file.change.diff().trim_end()),
+                (false, true) => terminal::print(&file.diff())?,
+                (false, false) => terminal::note(file.diff().trim_end()),
             }
-            match file.change.write() {
+            match file.write() {
                 Ok(backup) => {
                     backups.push(visible::path(&backup));
                     written.push(file);

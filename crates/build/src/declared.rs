@@ -1,9 +1,7 @@
 //! The declarations of a project as requirements of a plan.
 
-use std::collections::BTreeMap;
-
 use image::request::ImageRequest;
-use project::{Environment, Others, Project, Selection, Texts, declare, has_project_files};
+use project::{Environment, Others, Project, Selection, declare, has_project_files};
 use resolve::outcome::Outcome;
 use resolve::parameter::Source;
 use resolve::parse::package_name;
@@ -20,8 +18,6 @@ pub struct ProjectRequest {
     pub selection: Selection,
     /// Whether a directory without such files is none.
     pub optional: bool,
-    /// Texts that count in place of files.
-    pub instead: BTreeMap<String, String>,
 }
 
 impl ProjectRequest {
@@ -31,8 +27,7 @@ impl ProjectRequest {
         if self.optional && selection.requirements.is_empty() && !has_project_files(&selection.directory) {
             return Ok(None);
         }
-        let mut texts = Texts { instead: self.instead.clone(), ..Texts::default() };
-        Ok(Some(project::read_texts(selection, &mut texts)?))
+        Ok(Some(project::read(selection)?))
     }
 }
 
@@ -224,6 +219,5 @@ fn files(project: &Project) -> ProjectFiles {
             .iter()
             .map(|one| FileNotRead { file: one.file.clone(), line: one.line, reason: one.reason.to_string() })
             .collect(),
-        change: None,
     }
 }

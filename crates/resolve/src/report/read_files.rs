@@ -6,8 +6,6 @@ use diagnostic::words::and;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ProjectChange;
-
 /// More entries than this are counted, but for --verbose.
 const SHOWN: usize = 4;
 
@@ -19,8 +17,6 @@ pub struct ProjectFiles {
     pub read: Vec<FileRead>,
     /// Files, and lines of them, that are not used.
     pub not_read: Vec<FileNotRead>,
-    /// Where the files have no stack: what to change in them; null: they have one, or it is not known.
-    pub change: Option<ProjectChange>,
 }
 
 /// A file that was read.
@@ -105,12 +101,7 @@ mod tests {
             line,
             reason: reason.into(),
         });
-        ProjectFiles {
-            directory: ".".into(),
-            read: read.collect(),
-            not_read: not_read.collect(),
-            change: None,
-        }
+        ProjectFiles { directory: ".".into(), read: read.collect(), not_read: not_read.collect() }
     }
 
     #[test]
