@@ -55,9 +55,12 @@ install_tools() {
     # It writes the list of packages into the program, where scanners read it. maturin calls `cargo`, so it takes that name.
     cargo=$(command -v cargo)
     cargo install -q --locked --root "$tools" --version "$CARGO_AUDITABLE" cargo-auditable
-    mkdir -p "$tools/as-cargo"
-    printf '#!/bin/sh\nexec "%s" auditable "$@"\n' "$cargo" >"$tools/as-cargo/cargo"
-    chmod 0755 "$tools/as-cargo/cargo"
+    # The path of a wrapper of rustc counts in the names of symbols, and so in the bytes of the program. cargo-auditable gives its own path; cargo
+    # finds it on PATH by its name as well, which is the same in every directory.
+    mkdir -p "$tools/as-cargo/named"
+    printf '#!/bin/sh\nRUSTC_WORKSPACE_WRAPPER=cargo-auditable exec "%s" "$@"\n' "$cargo" >"$tools/as-cargo/named/cargo"
+    printf '#!/bin/sh\nCARGO="%s" exec "%s" auditable "$@"\n' "$tools/as-cargo/named/cargo" "$tools/bin/cargo-auditable" >"$tools/as-cargo/cargo"
+    chmod 0755 "$tools/as-cargo/cargo" "$tools/as-cargo/named/cargo"
     export PATH=$tools/bin:$PATH
 }
 

@@ -9,6 +9,7 @@ use diagnostic::error::Kind;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupts {
     handled_by_command: Arc<AtomicBool>,
+    arrived: Arc<AtomicBool>,
     waits: Arc<AtomicBool>,
 }
 
@@ -20,11 +21,12 @@ impl Interrupts {
         if self.waits.swap(true, Ordering::SeqCst) {
             return;
         }
-        let handled_by_command = self.handled_by_command.clone();
+        let (handled_by_command, arrived) = (self.handled_by_command.clone(), self.arrived.clone());
         // Without a runtime, Ctrl-C ends only envdoc.
         let Ok(runtime) = docker::runtime() else { return };
         runtime.spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
+                arrived.store(true, Ordering::SeqCst);
                 host::end_programs();
                 if !handled_by_command.load(Ordering::SeqCst) {
                     std::process::exit(Kind::Interrupted.exit_code().into());
@@ -36,6 +38,11 @@ impl Interrupts {
     /// From now on the command cleans up after Ctrl-C and ends by itself.
     pub(super) fn leave_to_command(&self) {
         self.handled_by_command.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether Ctrl-C has ended the programs.
+    pub(super) fn arrived(&self) -> bool {
+        self.arrived.load(Ordering::SeqCst)
     }
 
     /// From now on Ctrl-C ends envdoc again.

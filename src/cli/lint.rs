@@ -1,6 +1,7 @@
 //! `envdoc lint`.
 
 use super::output::Output;
+use ::cluster::waiting::Waiting;
 use ::config::FailOn;
 use catalog::Catalog;
 use checks::CHECKS;
@@ -160,20 +161,15 @@ impl Args {
         }
         let Rules { chosen, settings, ignored } =
             lint_files::rules(&self.only, &self.ignore, settings.read()?)?;
-        let sources = Sources {
-            catalog,
-            paths: self.paths(),
-            compose: self.file.clone(),
-            kind: self.kind,
-            stack: self.stack,
-            context: self.context.clone(),
-        };
-        let Collected { mut files, unreadable, skipped } = sources.files()?;
+        let Collected { mut files, unreadable, skipped } = self.collected(catalog)?;
         let facts = self.facts(catalog, &mut files, interrupts)?;
         lint_files::compare(&mut files, &settings, facts, self.world_size);
         let (findings, unwritten) = match self.fix {
             true => self.fixed(&chosen, &mut files)?,
-            false => (lint::lint_all(&chosen, CHECKS, &files), 0),
+            false => {
+                let _waiting = checking(&files);
+                (lint::lint_all(&chosen, CHECKS, &files), 0)
+            }
         };
         let linted = lint_files::linted(&chosen, &files, findings, &unreadable, skipped);
         match self.dry_run {
@@ -187,12 +183,29 @@ impl Args {
         Ok(exit_code(settings.fail_on(self.fail_on), counts, linted.complete))
     }
 
+    fn collected(&self, catalog: &'static Catalog) -> Result<Collected, Error> {
+        // Whoever types into standard input sees no spinner.
+        let _waiting = (!self.reads_standard_input()).then(|| Waiting::new("reading files"));
+        let sources = Sources {
+            catalog,
+            paths: self.paths(),
+            compose: self.file.clone(),
+            kind: self.kind,
+            stack: self.stack,
+            context: self.context.clone(),
+        };
+        sources.files()
+    }
+
     /// Applies the edits of findings: what remains, and how many files could not be written.
     fn fixed(&self, rules: &[&'static Rule], files: &mut [File]) -> Result<(Vec<Finding>, usize), Error> {
-        if self.paths.iter().any(|path| path.as_os_str() == "-") {
+        if self.reads_standard_input() {
             return Err(Error::new(Kind::Usage, "--fix cannot change standard input").hint("name the file"));
         }
-        let Fixes { files: changed, mut left } = fix::fix(rules, CHECKS, files);
+        let Fixes { files: changed, mut left } = {
+            let _waiting = checking(files);
+            fix::fix(rules, CHECKS, files)
+        };
         let (mut written, mut unwritten, mut backups) = (Vec::new(), Vec::new(), Vec::new());
         let text = self.format == Format::Text && !self.dry_run && !changed.is_empty();
         for file in changed {
@@ -230,6 +243,10 @@ impl Args {
         Ok((left, unwritten.len()))
     }
 
+    fn reads_standard_input(&self) -> bool {
+        self.paths.iter().any(|path| path.as_os_str() == "-")
+    }
+
     /// What to lint: the current directory where nothing is named.
     fn paths(&self) -> Vec<PathBuf> {
         match self.paths.is_empty() && self.file.is_empty() && !self.here {
@@ -264,6 +281,11 @@ impl Args {
         let text = || lint_files::text(linted, ignored, Layout::of_screen(false));
         self.format.write(|| report::report(findings, coverage).without(ignored.to_vec()), text, json)
     }
+}
+
+/// Shown while the rules run.
+fn checking(files: &[File]) -> Waiting {
+    Waiting::new(format!("checking {}", report::plural(files.len(), "file")))
 }
 
 /// `complete`: whether rules checked every named file.

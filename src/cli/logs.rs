@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ::cluster::logs::{self, KERNEL_TIMEOUT};
+use ::cluster::waiting::Waiting;
 use catalog::Catalog;
 use diagnose::read::{Read, container, kernel};
 use diagnostic::error::{Error, Kind};
@@ -37,12 +38,15 @@ impl Elsewhere {
     pub(super) fn reads(&self, catalog: &'static Catalog, from: Option<&Path>) -> Result<Vec<Read>, Error> {
         let mut reads = Vec::new();
         if !self.container.is_empty() {
+            let _waiting = Waiting::new("reading the output of containers");
             reads.extend(waited(containers(catalog, &self.container))??);
         }
         if let Some(file) = &self.cluster {
             let (_, plan) = super::cluster::read(file)?;
+            let waiting = Waiting::new(format!("reading the output of {} containers", plan.nodes.len()));
             reads.extend(waited(logs::containers(catalog, &plan))?);
             if self.kernel {
+                waiting.phase(format!("reading the kernel logs of {} nodes", plan.nodes.len()));
                 reads.extend(waited(logs::kernels(catalog, &plan))?);
             }
         } else if self.kernel {

@@ -164,7 +164,7 @@ impl Cli {
             Command::Check(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
             Command::Resolve(args) => args.output.clone().of(|| args.run(catalog, interrupts)),
             Command::Render(args) => args.run(catalog, interrupts, &self.settings),
-            Command::Build(args) => args.run(catalog, interrupts, &self.settings),
+            Command::Build(args) => args.output.clone().of(|| args.run(catalog, interrupts, &self.settings)),
             Command::Cluster(args) => args.run(catalog, interrupts, &self.settings),
             Command::Matrix(args) => args.output.clone().of(|| args.run(catalog)),
             Command::Snapshot(args) => args.run(catalog, interrupts),

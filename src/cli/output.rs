@@ -1,40 +1,45 @@
 //! Where reports go, and how much is said besides: `--output`, `--color`, `--quiet`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use diagnostic::error::Error;
 use diagnostic::{links, terminal, visible};
-use host::file;
 
 use super::headings::OUTPUT;
 
 /// `--output` of commands that print one report.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Output {
-    /// Write the report to FILE instead of standard output.
+    /// Write the report to FILE instead of standard output (-).
     ///
     /// An existing file is replaced when the report is ready, not before.
     #[arg(long, short, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     output: Option<PathBuf>,
 }
 
+/// The file that an option `--output` names; `None` for standard output, which is `-` or no option at all.
+pub(super) fn file(output: Option<&Path>) -> Option<&Path> {
+    output.filter(|path| path.as_os_str() != "-")
+}
+
 impl Output {
+    /// Whether it names a file.
     pub(super) fn is_given(&self) -> bool {
-        self.output.is_some()
+        file(self.output.as_deref()).is_some()
     }
 
     /// Runs a command whose report goes where the option says. A file that cannot be written is refused
     /// before the command begins.
     pub(super) fn of(self, run: impl FnOnce() -> Result<u8, Error>) -> Result<u8, Error> {
-        let Some(path) = self.output else { return run() };
-        file::writable(&path)?;
+        let Some(path) = file(self.output.as_deref()) else { return run() };
+        host::file::writable(path)?;
         terminal::collect();
         let result = run();
         let report = terminal::collected();
         let code = result?;
-        file::write_bytes(&path, &report)?;
-        terminal::note(&format!("wrote {}", visible::path(&path)));
+        host::file::write_bytes(path, &report)?;
+        terminal::note(&format!("wrote {}", visible::path(path)));
         Ok(code)
     }
 }

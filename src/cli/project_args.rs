@@ -9,10 +9,11 @@ use ::project::Selection;
 /// A project.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ProjectArgs {
-    /// Project with requirements.txt, pyproject.toml or .python-version.
+    /// Directory of a project whose pins count.
     ///
-    /// Their requirements count as if they were given as options; an option, and a key of --request, replaces
-    /// that of the same package. The first line of the report says which files were read.
+    /// Read are requirements.txt, pyproject.toml and .python-version. Their requirements count as if they were
+    /// given as options; an option, and a key of --request, replaces that of the same
+    /// package. The first line of the report says which files were read.
     #[arg(long, value_name = "DIR", help_heading = STACK)]
     pub project: Option<PathBuf>,
 

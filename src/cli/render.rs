@@ -8,8 +8,9 @@ use clap::ValueEnum;
 use super::headings::OUTPUT;
 use super::image::{self, ImageArgs};
 use super::interrupts::Interrupts;
+use super::output;
 use super::settings::{self, SettingsFiles};
-use ::build::{Planned, lock_file, request_file};
+use ::build::{Planned, PlannedImage, lock_file, request_file};
 use ::cluster::waiting::Waiting;
 use ::config::Settings;
 use ::image::plan::Plan;
@@ -54,7 +55,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "REGISTRY", help_heading = CI, hide_short_help = true)]
     registry: Option<String>,
 
-    /// File to write, or a directory for all files.
+    /// File to write, or a directory for all files; - is standard output.
     ///
     /// An existing directory gets all files of the build context.
     #[arg(long, short, value_name = "PATH", help_heading = OUTPUT)]
@@ -119,10 +120,11 @@ impl Args {
         let mut request = self.image.request(&settings)?;
         request.lock.ignored = self.what == What::Lock;
         let read_here = || self.image.stack.read_here(catalog, interrupts);
-        let (plan, notes) = match ::build::plan(&Universe::new(catalog), &request, &read_here)? {
-            Planned::Plan(plan, notes) => (plan, notes),
-            Planned::NoStack(none) => return image::no_stack(&none),
-        };
+        let PlannedImage { plan, notes, .. } =
+            match ::build::plan(&Universe::new(catalog), &request, &read_here)? {
+                Planned::Plan(planned) => *planned,
+                Planned::NoStack(none) => return image::no_stack(&none),
+            };
         for note in &notes {
             terminal::note(&visible::line(note));
         }
@@ -130,34 +132,40 @@ impl Args {
             terminal::note(&format!("warning: {}", visible::line(&warning.message)));
         }
         if self.what == What::Lock {
-            return self.lock(&plan);
+            return self.lock(&plan, interrupts);
         }
-        let Some(output) = &self.output else {
+        let Some(output) = output::file(self.output.as_deref()) else {
             let text = self.texts(&plan, false)?.remove(0).text;
             return terminal::document(&text).map(|()| 0);
         };
         let whole = file::is_directory(output);
         for one in self.texts(&plan, whole)? {
-            let path = if whole { output.join(&one.path) } else { output.clone() };
+            let path = if whole { output.join(&one.path) } else { output.to_owned() };
             self.write(&path, &one.text, render::is_rendered)?;
         }
         Ok(0)
     }
 
     /// Prints the lock, or writes it to --output.
-    fn lock(&self, plan: &Plan) -> Result<u8, Error> {
-        let path = self.output.as_ref().map(|path| match file::is_directory(path) {
+    fn lock(&self, plan: &Plan, interrupts: &Interrupts) -> Result<u8, Error> {
+        let path = output::file(self.output.as_deref()).map(|path| match file::is_directory(path) {
             true => path.join(lock_file::NAME),
-            false => path.clone(),
+            false => path.to_owned(),
         });
         // Before uv asks the index.
         if let Some(path) = &path {
             file::writable(path)?;
             self.replaceable(path, lock_file::is_lock)?;
         }
+        interrupts.leave_to_command();
+        interrupts.end_programs();
         let waiting = Waiting::new("resolving packages with uv");
         let lock = lock_file::text(plan);
         drop(waiting);
+        interrupts.take_back();
+        if interrupts.arrived() {
+            return Err(Error::new(Kind::Interrupted, "interrupted; no lock was written"));
+        }
         let lock = lock?;
         if let Some(why) = lock.without_hashes {
             terminal::note(&format!("warning: {why}"));
@@ -187,7 +195,7 @@ impl Args {
             (_, true) => render::gitlab(&images, registry)?,
             _ => return Err(Error::new(Kind::Usage, "`render ci` requires --github or --gitlab")),
         };
-        match &self.output {
+        match output::file(self.output.as_deref()) {
             Some(path) => self.write(path, &text, render::is_rendered).map(|()| 0),
             None => terminal::document(&text).map(|()| 0),
         }

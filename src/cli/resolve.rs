@@ -148,18 +148,21 @@ impl Args {
             return why(universe, &request, subject);
         }
         // What is not part of the stack counts too: the packages with their hashes, and other architectures.
-        if self.locked
-            && let Planned::NoStack(none) = ::build::plan(universe, &asked, &read_here)?
-        {
-            return self.no_stack(catalog, &none.report());
-        }
+        let planned = match self.locked.then(|| ::build::plan(universe, &asked, &read_here)).transpose()? {
+            Some(Planned::NoStack(none)) => return self.no_stack(catalog, &none.report()),
+            Some(Planned::Plan(planned)) => Some(planned),
+            None => None,
+        };
         let kept = self.kept()?;
         let mut whole = request.clone();
         if let Some((lock, name)) = &kept {
             let error = |error: LockError| Error::new(Kind::File, format!("{name}: {error}"));
             whole.requirements.extend(lock.requirements(name).map_err(error)?);
         }
-        let outcome = resolve::resolve(universe, &whole);
+        let outcome = match planned.filter(|planned| planned.required == whole) {
+            Some(planned) => Outcome::Resolved(planned.resolution),
+            None => resolve::resolve(universe, &whole),
+        };
         if let (Some((lock, name)), Outcome::Resolved(resolution)) = (&kept, &outcome) {
             notes.push(format!("the stack in {name} is still valid"));
             let differences = lock.differences(&resolution.stack);

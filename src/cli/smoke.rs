@@ -16,7 +16,6 @@ use super::settings::SettingsFiles;
 use super::values;
 use ::cluster::lock::{self, Access, Held};
 use ::cluster::plan::ClusterPlan;
-use ::cluster::reach;
 use ::cluster::smoke::local::Local;
 use ::cluster::smoke::nccl::workers::Site;
 use ::cluster::smoke::outcome::Outcome;
@@ -308,7 +307,8 @@ impl Args {
         let bundle = Bundle::make()?;
         let runtime = runtime()?;
         runtime.block_on(async {
-            let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
+            let connecting = super::cluster::connected(&plan);
+            let reached = until_interrupted(connecting).await.ok_or_else(|| interruption(&[]))?;
             let id = lock::run_id();
             let request = self.locking.using(&plan, first_engine(&reached), (&id, "smoke"), Access::Measure);
             let held = Held::take(request, lock_notice, interrupted()).await;

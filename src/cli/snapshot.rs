@@ -48,7 +48,7 @@ Examples:
 impl Args {
     /// Gathers and writes.
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
-        let output = self.output.as_deref().filter(|path| path.as_os_str() != "-");
+        let output = super::output::file(self.output.as_deref());
         output.map_or(Ok(()), |path| file::free(path, self.force))?;
         let (recorder, _) = super::read_machine(
             catalog,

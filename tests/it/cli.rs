@@ -748,6 +748,8 @@ fn output_gets_the_report_that_a_pipe_would_get() {
         &["explain", "driver-library-mismatch"],
         &["diagnose", "tests/logs/failures/a9-kernel-oom-a.log"],
         &["checks"],
+        &["catalog", "show", "torch", "--format", "json"],
+        &["catalog", "verify"],
     ];
     for arguments in cases {
         let piped = envdoc(arguments);
@@ -769,6 +771,10 @@ fn output_gets_the_report_that_a_pipe_would_get() {
     {
         let (code, stderr) = refused(&["check", "--from", "/no/such.json", "-o", to]);
         assert!(code == 2 && stderr.contains(why), "{stderr}");
+    }
+    for arguments in [&["build", "--file", "/no/such"][..], &["cluster", "up"], &["cluster", "down"]] {
+        let (code, stderr) = refused(&[arguments, &["-o", "/proc/report"]].concat());
+        assert!(code == 2 && stderr.contains("cannot write /proc/report"), "{arguments:?}: {stderr}");
     }
     // A file in its place would remove it: /dev/null, in the worst case.
     let pipe = dir.path().join("pipe");
@@ -799,6 +805,32 @@ fn output_gets_the_report_that_a_pipe_would_get() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let (code, stderr) = refused(&["diagnose", "--follow", "-", "-o", path]);
     assert!(code == 2 && stderr.contains("--output"), "{stderr}");
+}
+
+#[test]
+fn a_dash_is_standard_output_for_every_output_option() {
+    let dir = tempfile::tempdir().unwrap();
+    let snapshot = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/healthy-t4-cloud-vm.json");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+        command.args(arguments).current_dir(dir.path()).env("ENVDOC_CATALOG_DIR", "").output().unwrap()
+    };
+    let cases: &[&[&str]] = &[
+        &["check", "--from", snapshot],
+        &["checks"],
+        &["explain", "driver-library-mismatch"],
+        &["render", "dockerfile", "--cuda", "12.1"],
+        &["render", "requirements", "--cuda", "12.1"],
+    ];
+    for arguments in cases {
+        let piped = run(arguments);
+        let dashed = run(&[arguments, &["-o", "-"][..]].concat());
+        assert!(!piped.stdout.is_empty(), "{}", text(&piped.stderr));
+        assert_eq!((dashed.status.code(), text(&dashed.stdout)), (piped.status.code(), text(&piped.stdout)));
+        assert!(!dir.path().join("-").exists(), "{arguments:?}");
+    }
+    let (code, stderr) = refused(&["cluster", "render", "-o", "-"]);
+    assert!(code == 2 && stderr.contains("--output requires a directory"), "{stderr}");
 }
 
 #[test]

@@ -160,3 +160,95 @@ fn slow_machines_are_waited_for_visibly() {
     let stderr = text(&fast.run(&init).stderr);
     assert!(!stderr.contains("connecting"), "{stderr}");
 }
+
+/// Two nodes behind an ssh that takes its time, and a script to launch.
+fn cluster(machine: &Machine) {
+    let init = [TWO, &["--image", "a:1", "--gpus", "8"]].concat();
+    assert_eq!(machine.run(&init).status.code(), Some(3));
+}
+
+#[test]
+fn every_command_shows_that_it_connects() {
+    let machine = Machine::new("1.6");
+    cluster(&machine);
+    let connecting = "connecting to 2 machines ...\n";
+    let cases: &[(&[&str], &str)] = &[
+        (&["cluster", "status"], connecting),
+        (&["cluster", "up", "--dry-run"], connecting),
+        (&["cluster", "down"], connecting),
+        (&["cluster", "logs"], connecting),
+        (&["cluster", "exec", "--", "true"], connecting),
+        (&["cluster", "launch", "--", "train.py"], connecting),
+        (&["smoke", "-f", "cluster.yaml"], connecting),
+        (&["diagnose", "--cluster", "cluster.yaml"], "reading the output of 2 containers ...\n"),
+    ];
+    std::thread::scope(|scope| {
+        for (arguments, line) in cases {
+            let machine = &machine;
+            scope.spawn(move || {
+                let output = machine.run(arguments);
+                let stderr = text(&output.stderr);
+                assert_eq!(stderr.matches(line).count(), 1, "{arguments:?}: {stderr}");
+                assert!(!text(&output.stdout).contains(" ..."), "{arguments:?}");
+                let mut command = machine.command(arguments);
+                command.env("TERM", "xterm-256color");
+                let shown = crate::hostile::on_terminal(command, None);
+                let shown = String::from_utf8_lossy(&shown).into_owned();
+                let spinner = shown.contains(line.trim_end_matches(" ...\n")) && !shown.contains(line.trim());
+                assert!(spinner, "{arguments:?}: {shown:?}");
+            });
+        }
+    });
+    // Standard error has events alone.
+    let output = machine.run(&["cluster", "up", "--dry-run", "--format", "json"]);
+    let stderr = text(&output.stderr);
+    let is_event = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+    assert!(stderr.lines().all(|line| is_event(line) || line.starts_with("warning: ")), "{stderr}");
+}
+
+#[test]
+fn up_and_down_write_their_document_to_a_file() {
+    let machine = Machine::new("0");
+    cluster(&machine);
+    for arguments in [&["cluster", "up", "--dry-run"][..], &["cluster", "down"]] {
+        let json = [arguments, &["--format", "json", "--output", "report.json"]].concat();
+        let output = machine.run(&json);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), "");
+        let report = fs::read(machine.path("report.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+        assert_eq!((&report["event"], &report["status"]), (&"report".into(), &"failed".into()));
+    }
+}
+
+#[test]
+fn logs_of_unreachable_nodes_are_not_called_empty() {
+    let machine = Machine::new("0");
+    cluster(&machine);
+    for format in ["text", "html"] {
+        let output = machine.run(&["diagnose", "--cluster", "cluster.yaml", "--format", format]);
+        let stdout = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(2), "{stdout}");
+        assert!(stdout.contains("Nothing was searched: 2 logs could not be read."), "{stdout}");
+        assert!(!stdout.contains("No lines were read"), "{stdout}");
+    }
+}
+
+#[test]
+fn what_one_machine_does_not_show_is_no_difference() {
+    let machine = Machine::new("0");
+    let empty = r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{}}"#;
+    fs::write(machine.path("empty.json"), empty).unwrap();
+    let known = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/broken-driver-library-mismatch.json");
+    let output = machine.run(&["cluster", "check", "--from", known, "empty.json"]);
+    let stdout = text(&output.stdout);
+    assert!(!stdout.contains("differs  "), "{stdout}");
+    assert!(stdout.contains("the same (unknown on empty): "), "{stdout}");
+    let output = machine.run(&["cluster", "check", "--format", "json", "--from", known, "empty.json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let times: Vec<_> = report["nodes"].as_array().unwrap().iter().map(|node| &node["time"]).collect();
+    assert_eq!(times, [&"2026-10-01T08:00:00Z".into(), &serde_json::Value::Null]);
+    let check = machine.run(&["check", "--format", "json", "--from", known]);
+    let check: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    assert_eq!(check["machine"]["time"], "2026-10-01T08:00:00Z");
+}

@@ -401,8 +401,8 @@ fn render_transcript() -> String {
     request.today = "2026-11-21".into();
     let planned =
         build::plan(resolve::testing::universe(), &request, &|| panic!("reads no machine")).unwrap();
-    let Planned::Plan(plan, _) = planned else { panic!("{planned:?}") };
-    let text = image::render::dockerfile(&plan).unwrap();
+    let Planned::Plan(planned) = planned else { panic!("{planned:?}") };
+    let text = image::render::dockerfile(&planned.plan).unwrap();
     // Shown without the labels, of which one holds the whole stack.
     let (before, after) = text.split_once("LABEL ").unwrap();
     let rest = after.split_once("\n\n").map_or("", |(_, rest)| rest);

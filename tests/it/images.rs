@@ -29,7 +29,7 @@ fn planned(arguments: &[&str]) -> Plan {
     match build::plan(resolve::testing::universe(), &request, &|| panic!("no example reads this machine"))
         .unwrap()
     {
-        Planned::Plan(plan, _) => *plan,
+        Planned::Plan(planned) => planned.plan,
         Planned::NoStack(none) => panic!("{none:?}"),
     }
 }

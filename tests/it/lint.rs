@@ -810,3 +810,19 @@ fn a_file_that_changed_meanwhile_is_not_fixed() {
     assert_eq!(read(dir.path(), "train.env"), "NCCL_IB_DISABLE=no\n");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn many_files_are_waited_for_visibly() {
+    let dir = tempfile::tempdir().unwrap();
+    let steps = "RUN apt-get update && apt-get install -y curl\nRUN pip install torch numpy\n".repeat(20);
+    for number in 0..1500 {
+        let folder = dir.path().join(format!("image{number}"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("Dockerfile"), format!("FROM ubuntu:22.04\n{steps}")).unwrap();
+    }
+    let output = lint(&[], dir.path());
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.matches("checking 1500 files ...\n").count(), 1, "{stderr}");
+    let few = lint(&["image1"], dir.path());
+    assert!(!text(&few.stderr).contains("checking"), "{}", text(&few.stderr));
+}

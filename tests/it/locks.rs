@@ -2,9 +2,10 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the program")]
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -128,6 +129,22 @@ fn a_slow_uv_is_waited_for_visibly() {
     let shown = String::from_utf8_lossy(&shown).into_owned();
     let spinner = shown.contains("resolving packages") && !shown.contains("with uv ...");
     assert!(spinner, "a spinner: {shown:?}");
+}
+
+#[test]
+fn an_interruption_ends_uv_too() {
+    let project = Project::new(Some("50"));
+    let mut command = project.command(&[LOCK, &["--output", "envdoc.lock"]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let uv = crate::processes::started(&child, 1)[0];
+    let process = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
+    assert!(stderr.contains("error: interrupted; no lock was written\n"), "{stderr}");
+    assert!(crate::processes::ends(uv.process), "{uv:?} still runs");
+    assert!(!project.path("envdoc.lock").exists());
 }
 
 #[test]

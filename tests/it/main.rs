@@ -24,6 +24,7 @@ mod mcp;
 mod nccl;
 mod packaging;
 mod pages;
+mod processes;
 mod project;
 mod refresh;
 mod registry;

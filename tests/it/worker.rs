@@ -141,3 +141,26 @@ async fn the_bundle_of_this_test_has_a_loader_and_a_c_library() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("the_bundle_of_this_test"), "{command:?}: {output:?}");
 }
+
+/// The terminal signals the whole process group of the command.
+#[test]
+fn an_interruption_reaches_the_ranks_through_envdoc_alone() {
+    use std::os::unix::process::CommandExt;
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    command.args(["smoke", "--local", "--sizes", "8", "--pause", "rendezvous:3", "--output"]).arg(&report);
+    let mut child = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ranks = crate::processes::started(&child, 2);
+    let group = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
+    assert!(stderr.contains("interrupted; all ranks were stopped"), "{stderr}");
+    assert!(!report.exists(), "no verdict was reached");
+    for rank in ranks {
+        assert_ne!(rank.group, child.id(), "the terminal would signal the rank too");
+        assert!(crate::processes::ends(rank.process), "{rank:?}");
+    }
+}

@@ -65,7 +65,7 @@ pub fn prepare(
     let part = match source {
         CheckedSource::Planned(of_image, checked_plan) => {
             match of_image.plan_on(universe, *checked_plan, &client, read_here)? {
-                Planned::Plan(plan, notes) => Part::of_plan(&plan, notes, request)?,
+                Planned::Plan(planned) => Part::of_plan(&planned.plan, planned.notes, request)?,
                 Planned::NoStack(none) => return Ok(Prepared::NoStack(none)),
             }
         }

@@ -157,7 +157,7 @@ fn is_cuda(kind: &RequirementKind) -> bool {
     matches!(kind, RequirementKind::Cuda(_) | RequirementKind::Cpu)
 }
 
-/// Whether a requirement of the user stands in place of a declared one: it is about the same part. torchvision
+/// Whether a requirement of the user replaces a declared one: both are about the same part. torchvision
 /// and torchaudio are released with torch.
 fn replaces(given: &RequirementKind, declared: &RequirementKind) -> bool {
     use RequirementKind::{Package, Python, Torch};

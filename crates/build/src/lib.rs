@@ -37,6 +37,6 @@ pub use build_request::{BuildRequest, Source};
 pub use declared::ProjectRequest;
 pub use lock_file::LockRequest;
 pub use machines::{Machines, ReadMachine, Requirements};
-pub use plan::{NoStack, PlanRequest, Planned, plan, requirements};
+pub use plan::{NoStack, PlanRequest, Planned, PlannedImage, plan, requirements};
 pub use settings_mirrors::{SettingsMirror, SettingsMirrors, UntrustedMirror};
 pub use smallest_change::{SmallestChange, smallest_change};

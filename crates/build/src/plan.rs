@@ -63,10 +63,21 @@ impl CheckedPlan {
 /// What became of a request.
 #[derive(Debug)]
 pub enum Planned {
-    /// The plan, and what else is worth knowing.
-    Plan(Box<Plan>, Vec<String>),
+    /// There is one.
+    Plan(Box<PlannedImage>),
     /// No stack meets the request.
     NoStack(Box<NoStack>),
+}
+
+/// The plan of an image, and the stack that it is for.
+#[derive(Debug)]
+pub struct PlannedImage {
+    pub plan: Plan,
+    /// What else is worth knowing.
+    pub notes: Vec<String>,
+    /// What the stack satisfies, with the lock.
+    pub required: Request,
+    pub resolution: Box<Resolution>,
 }
 
 /// Why there is no stack.
@@ -172,7 +183,7 @@ impl PlanRequest {
         if let Some(none) = on_other_architectures(universe, &image, &required, &resolution)? {
             return Ok(Planned::NoStack(Box::new(none)));
         }
-        Ok(Planned::Plan(Box::new(plan), notes))
+        Ok(Planned::Plan(Box::new(PlannedImage { plan, notes, required, resolution })))
     }
 
     /// What the options, the file, the machines and the project require; and notes on the image of a project.

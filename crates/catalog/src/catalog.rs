@@ -11,12 +11,12 @@ use super::signatures::Signatures;
 use super::{
     accelerate_config, apt_options, capabilities, conda_torch, cuda, cuda_errors, cudnn_users, cudnn_wheels,
     deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
-    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    kubernetes_kinds, mirrors, misleading_packages, model_layers, model_servers, nccl, nccl_functions,
-    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments,
-    sbatch_options, sshd_keywords, stack_keys, sxids, system_packages, systems, throttle_reasons,
-    time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
-    xids,
+    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_builds, gpu_extras, gpu_images, gpus,
+    hypervisors, image_variables, kubernetes_kinds, mirrors, misleading_packages, model_layers,
+    model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order,
+    pip_options, presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids,
+    system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners,
+    tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -91,6 +91,10 @@ catalog! {
     pub expected_bandwidth: expected_bandwidth::ExpectedBandwidth,
     /// Releases of flash-attn whose wheels are known, oldest first.
     pub flash_attn: Table<flash_attn::Release>,
+    /// Packages whose build for the GPU has a name of its own.
+    pub gpu_builds: Table<gpu_builds::GpuBuild>,
+    /// Extras that bring the libraries of CUDA.
+    pub gpu_extras: Table<gpu_extras::GpuExtra>,
     /// Repositories of images that are made for GPUs.
     pub gpu_images: Table<gpu_images::GpuImages>,
     /// GPU models.

@@ -6,12 +6,12 @@ use super::file::{Contents, Row, Sourced, Table as RowTable};
 use super::{
     accelerate_config, apt_options, capabilities, conda_torch, cuda, cuda_errors, cudnn_users, cudnn_wheels,
     deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon, docker_options,
-    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    images, kubernetes_kinds, mirrors, misleading_packages, model_layers, model_servers, nccl,
-    nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
-    presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, system_packages, systems,
-    throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks,
-    variable_families, variables, xids,
+    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_builds, gpu_extras, gpu_images, gpus,
+    hypervisors, image_variables, images, kubernetes_kinds, mirrors, misleading_packages, model_layers,
+    model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order,
+    packages, pip_options, presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids,
+    system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners,
+    tracebacks, variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -119,6 +119,8 @@ static FILES: &[File] = &[
         named("links", &["kind", "rate"], Free),
     ]),
     of::<RowTable<flash_attn::Release>>(&[by(&["version"], Free)]),
+    of::<RowTable<gpu_builds::GpuBuild>>(&[by(&["gpu"], Alphabet)]),
+    of::<RowTable<gpu_extras::GpuExtra>>(&[by(&["package", "extra"], Free)]),
     of::<RowTable<gpu_images::GpuImages>>(&[by(&["repository"], Alphabet)]),
     of::<RowTable<gpus::Gpu>>(&[by(&["name"], Free)]),
     of::<hypervisors::Hypervisors>(&[

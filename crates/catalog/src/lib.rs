@@ -37,6 +37,8 @@ pub mod expected_bandwidth;
 pub mod expression;
 mod file;
 pub mod flash_attn;
+pub mod gpu_builds;
+pub mod gpu_extras;
 pub mod gpu_images;
 pub mod gpus;
 pub mod hypervisors;

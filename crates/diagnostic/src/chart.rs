@@ -63,6 +63,11 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
+/// Width of a letter of the chart's font, at most on average, and height of one without descender.
+const LETTER: f64 = 6.6;
+const LETTER_HEIGHT: f64 = 10.0;
+/// Room between a label and the curve.
+const NEAR: f64 = 4.0;
 
 impl Chart {
     /// For a page: twice, for wide and for narrow screens; the stylesheet shows one of them.
@@ -146,13 +151,30 @@ impl Chart {
     fn reference(&self, text: &mut String, scale: &Scale) {
         let Some(reference) = &self.reference else { return };
         let (at, right) = (scale.y(reference.y), scale.right());
+        let (x, y) = self.beside_the_curve(scale, at, &reference.label);
         let _ = writeln!(
             text,
             "<line class=\"reference\" x1=\"{LEFT}\" x2=\"{right:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"end reference\" x=\"{right:.1}\" y=\"{:.1}\">{}</text>",
-            at - 7.0,
+             <text class=\"end reference\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
             escape(&reference.label)
         );
+    }
+
+    /// Where a label of a line across ends, so that the curve does not cross it: above or below the line, as
+    /// far right as there is room, else above the drawing.
+    fn beside_the_curve(&self, scale: &Scale, at: f64, label: &str) -> (f64, f64) {
+        let width = label.chars().count() as f64 * LETTER;
+        let points: Vec<(f64, f64)> =
+            self.points.iter().map(|point| (scale.x(point.x), scale.y(point.y))).collect();
+        let is_free = |(x, y): (f64, f64)| {
+            let (left, top) = (x - width - NEAR, y - LETTER_HEIGHT - NEAR);
+            let inside = top >= 0.0 && left >= LEFT && y + NEAR <= scale.bottom();
+            inside && !crosses(&points, (left, x + NEAR), (top, y + NEAR))
+        };
+        let steps = std::iter::successors(Some(scale.right()), |x| Some(x - LETTER));
+        let ends = steps.take_while(|x| *x - width >= LEFT);
+        let mut places = ends.flat_map(|x| [(x, at - 7.0), (x, at + LETTER_HEIGHT + 5.0)]);
+        places.find(|place| is_free(*place)).unwrap_or((scale.right(), TOP - 8.0))
     }
 
     /// A point answers in the whole column around it.
@@ -177,6 +199,16 @@ impl Chart {
             TOP - 26.0
         );
     }
+}
+
+/// Whether a line through these points, from left to right, enters a rectangle.
+fn crosses(points: &[(f64, f64)], (left, right): (f64, f64), (top, bottom): (f64, f64)) -> bool {
+    points.windows(2).any(|pair| {
+        let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+        let (from, to) = (left.max(x0), right.min(x1));
+        let height = |x: f64| y0 + (y1 - y0) * (x - x0) / (x1 - x0).max(f64::EPSILON);
+        from <= to && height(from).min(height(to)) <= bottom && height(from).max(height(to)) >= top
+    })
 }
 
 /// Where a value is in the drawing.
@@ -267,6 +299,58 @@ mod tests {
             for circle in drawing.descendants().filter(|one| one.tag_name().name() == "circle") {
                 let at = |name| circle.attribute(name).unwrap().parse::<f64>().unwrap();
                 assert!((0.0..size[2]).contains(&at("cx")) && (0.0..size[3]).contains(&at("cy")));
+            }
+        }
+    }
+
+    #[test]
+    fn the_curve_does_not_cross_the_label_of_the_line_across() {
+        let label = "bandwidth of the path: 1.24 GB/s";
+        let curves: [&[f64]; 5] = [
+            &[1e6, 1e7, 1e8, 1.0e9, 1.2e9, 1.3e9, 1.3e9, 1.4e9],
+            &[1e6, 1e8, 2e9, 2.2e9, 2.0e9, 1.3e9, 1.2e9, 1.1e9],
+            &[1e6, 1e9, 2e6, 9e8, 1e6, 1e9, 1e6, 2e9],
+            &[1.2e9; 8],
+            &[1e6, 2e6, 3e6, 4e6, 5e6, 6e6, 7e6, 8e6],
+        ];
+        for values in curves {
+            let point = |(index, y): (usize, &f64)| Point {
+                x: 8.0 * 4_f64.powi(i32::try_from(index).unwrap()),
+                y: *y,
+                x_label: String::new(),
+                label: String::new(),
+            };
+            let ticks = decades(values.iter().copied().chain([1.24e9]));
+            let chart = Chart {
+                points: values.iter().enumerate().map(point).collect(),
+                reference: Some(Reference { y: 1.24e9, label: label.into() }),
+                y_ticks: ticks.into_iter().map(|one| (one, String::new())).collect(),
+                ..chart()
+            };
+            let page = chart.in_page();
+            let document = roxmltree::Document::parse(&page).unwrap();
+            for drawing in document.descendants().filter(|one| one.has_tag_name(SVG)) {
+                let of_class = |class: &str| {
+                    drawing.descendants().find(|one| one.attribute("class") == Some(class)).unwrap()
+                };
+                let number = |text: &str| text.parse::<f64>().unwrap();
+                let line = of_class("series").attribute("points").unwrap().split(' ');
+                let pairs = line.map(|pair| pair.split_once(',').unwrap());
+                let points: Vec<_> = pairs.map(|(x, y)| (number(x), number(y))).collect();
+                let shown = of_class("end reference");
+                let (x, y) = (number(shown.attribute("x").unwrap()), number(shown.attribute("y").unwrap()));
+                let width = label.len() as f64 * 6.0;
+                assert!(x - width >= 0.0 && y > 10.0, "{values:?}: ({x}, {y})");
+                // Looked at point by point along the curve.
+                for pair in points.windows(2) {
+                    for step in 0..=200 {
+                        let part = f64::from(step) / 200.0;
+                        let on = |from: f64, to: f64| from + (to - from) * part;
+                        let (at_x, at_y) = (on(pair[0].0, pair[1].0), on(pair[0].1, pair[1].1));
+                        let hit = (x - width..x).contains(&at_x) && (y - 10.0..y).contains(&at_y);
+                        assert!(!hit, "{values:?}: the label at ({x}, {y}) is on ({at_x}, {at_y})");
+                    }
+                }
             }
         }
     }

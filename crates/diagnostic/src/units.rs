@@ -67,6 +67,18 @@ pub fn rate(bytes: f64) -> String {
     }
 }
 
+/// Powers of ten of bytes in a second, from the lowest, all in one unit of 1000: `0.1 MB/s`, `1 MB/s`.
+pub fn rates(decades: &[f64]) -> Vec<String> {
+    let lowest = decades.first().copied().unwrap_or_default();
+    let (unit, name) = match lowest {
+        // No label has more than two decimals, and few have more than four digits.
+        low if low >= 1e7 => (1e9, "GB/s"),
+        low if low >= 1e4 => (1e6, "MB/s"),
+        _ => (1e3, "kB/s"),
+    };
+    decades.iter().map(|decade| format!("{} {name}", decade / unit)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +86,8 @@ mod tests {
     #[test]
     fn formats_rates_and_rough_times() {
         assert_eq!([1.24e9, 1e8, 3.14e6, 4e4].map(rate), ["1.24 GB/s", "0.10 GB/s", "3.1 MB/s", "40.0 kB/s"]);
+        assert_eq!(rates(&[1e7, 1e8, 1e9, 1e10]), ["0.01 GB/s", "0.1 GB/s", "1 GB/s", "10 GB/s"]);
+        assert_eq!(rates(&[1e5, 1e6]), ["0.1 MB/s", "1 MB/s"]);
         let times = [5.0, 0.42, 3600.0, 9000.0].map(rough_time);
         assert_eq!(times, ["5 s", "0.4 s", "60 minutes", "2.5 hours"]);
     }

@@ -34,7 +34,8 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     put(path, bytes, None, &Target::Whatever)
 }
 
-/// An error where no file can be written at a path: no directory for it, or one that has its name.
+/// An error where no file can be written at a path: it is a directory, or its directory does not exist or
+/// refuses a new file, which is tried.
 pub fn writable(path: &Path) -> Result<(), Error> {
     let refused = |why: &dyn std::fmt::Display| {
         Error::new(Kind::File, format!("cannot write {}: {why}", path.display()))
@@ -47,8 +48,7 @@ pub fn writable(path: &Path) -> Result<(), Error> {
     if !parent.is_dir() {
         return Err(refused(&format!("there is no directory {}", parent.display())));
     }
-    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(parent, access).map_err(|error| refused(&io::Error::from(error)))
+    put::try_new(path).map_err(|error| refused(&error))
 }
 
 /// Fails where [`write`] would: the path is not [`writable`], or something is there and `force` is not given.
@@ -389,6 +389,20 @@ mod tests {
         let (mut other, _) = without_holes(fs::File::open("/proc/self/comm").unwrap());
         let mut text = String::new();
         assert!(other.read_to_string(&mut text).unwrap() > 0);
+    }
+
+    #[test]
+    fn a_directory_that_takes_no_file_is_refused_before_the_work() {
+        // access(2) lets root write there.
+        let error = writable(Path::new("/proc/envdoc-report")).unwrap_err();
+        assert!(error.message.starts_with("cannot write /proc/envdoc-report: "), "{}", error.message);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report");
+        writable(&path).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left of the attempt");
+        fs::write(&path, "mine").unwrap();
+        writable(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 
     #[test]

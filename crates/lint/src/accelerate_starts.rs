@@ -1,20 +1,18 @@
 //! How programs of Accelerate are started, and with which configuration.
 
+use serde_yaml::Value;
+
 use crate::file::Over;
 use crate::read::launch::{Launch, Launches};
 use crate::read::launcher::Launcher;
 use crate::read::python::Program;
-use crate::read::script::Script;
 use crate::recognize::base_name;
 
 /// The starts of a program with `accelerate launch`, in the scripts next to it.
 fn starts(program: &Program) -> Vec<Launch> {
     let own = base_name(&program.name);
     let scripts = program.scripts.iter().filter(|script| script.text.contains("accelerate"));
-    let launches = scripts.flat_map(|script| {
-        let read = Script::read(program.catalog, &script.text);
-        Launches::of_script(&read).launches
-    });
+    let launches = scripts.flat_map(|script| Launches::of_script(script.script(program.catalog)).launches);
     let of_program = |launch: &Launch| {
         launch.launcher == Launcher::Accelerate
             && launch.words.iter().any(|word| base_name(&word.text) == own)
@@ -31,9 +29,24 @@ pub(crate) fn configs(program: &Program) -> Vec<&Over> {
     program.configs.iter().filter(|one| named.is_empty() || named.contains(&base_name(&one.name))).collect()
 }
 
-/// The value of a key at the top of a configuration, if it is a number.
-pub(crate) fn number_of(text: &str, key: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':')?.trim().parse().ok())
+/// How many ranks a program has: one number for each start with `--num_processes`, `None` where only the
+/// shell knows it; and one for each configuration, where a start leaves it to that or none is known.
+pub(crate) fn ranks(program: &Program) -> Vec<Option<u64>> {
+    let starts = starts(program);
+    let (given, left): (Vec<&Launch>, Vec<&Launch>) =
+        starts.iter().partition(|one| one.options.has("num_processes"));
+    let mut ranks: Vec<Option<u64>> = given.iter().map(|one| one.options.number("num_processes")).collect();
+    if given.is_empty() || !left.is_empty() {
+        let configured = configs(program).into_iter();
+        ranks.extend(configured.filter_map(|one| Some(value_of(&one.text, "num_processes")?.as_u64())));
+    }
+    ranks
+}
+
+/// The value of a key at the top of a configuration.
+fn value_of(text: &str, key: &str) -> Option<Value> {
+    let root: Value = serde_yaml::from_str(text).ok()?;
+    root.get(key).cloned()
 }
 
 /// Whether Accelerate splits the model of a program over the ranks: by a plugin of the program, by the
@@ -52,6 +65,43 @@ pub(crate) fn is_sharded(program: &Program) -> bool {
 
 /// Whether a configuration of Accelerate splits models.
 fn splits(text: &str) -> bool {
-    let mut kinds = text.lines().filter_map(|line| line.strip_prefix("distributed_type:"));
-    kinds.any(|kind| matches!(kind.trim().trim_matches(['"', '\'']), "FSDP" | "DEEPSPEED"))
+    let kind = value_of(text, "distributed_type");
+    kind.is_some_and(|kind| matches!(kind.as_str(), Some("FSDP" | "DEEPSPEED")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::File;
+    use crate::kind::Kind;
+    use catalog::testing::catalog;
+
+    fn program(text: &str, near: &[(&str, &str)]) -> Program {
+        let mut file = File::new(catalog(), "train.py", text, Kind::Python);
+        file.over = near.iter().map(|(name, text)| Over::new(*name, *text)).collect();
+        Program::of(&file)
+    }
+
+    #[test]
+    fn ranks_of_starts_and_configurations() {
+        let of = |script: &str, config: &str| {
+            ranks(&program("import accelerate\n", &[("run.sh", script), ("acc.yaml", config)]))
+        };
+        assert_eq!(of("accelerate launch train.py --num_processes 1\n", ""), []);
+        let config = "num_processes: 4  # one for each GPU\n";
+        assert_eq!(of("accelerate launch --multi_gpu train.py\n", config), [Some(4)]);
+        let start = "accelerate launch \\\n  --num_processes 1 \\\n  train.py";
+        assert_eq!(of(start, config), [Some(1)]);
+        assert_eq!(of("accelerate launch --num-processes=\"$N\" train.py\n", config), [None]);
+        assert_eq!(of("accelerate launch --num_processes 1 other.py\n", config), [Some(4)]);
+    }
+
+    #[test]
+    fn configurations_with_comments_split_models() {
+        for config in ["distributed_type: FSDP # 8 GPUs\n", "'distributed_type': \"DEEPSPEED\"\n"] {
+            assert!(is_sharded(&program("import accelerate\n", &[("acc.yaml", config)])), "{config}");
+        }
+        let other = "distributed_type: MULTI_GPU # FSDP\n";
+        assert!(!is_sharded(&program("import accelerate\n", &[("acc.yaml", other)])));
+    }
 }

@@ -15,6 +15,7 @@ use crate::read::dockerfile::start::script_paths;
 use crate::read::hostfile_starts;
 use crate::read::packages::PackageList;
 use crate::read::script::Script;
+use crate::recognize::base_name;
 
 /// A list of packages with what is known of the files next to it.
 pub(crate) fn list_of(file: &File) -> PackageList {
@@ -51,6 +52,12 @@ fn looks(file: &Dockerfile) -> BTreeSet<String> {
     for (_, run) in file.runs().filter(|(_, run)| run.command.program() == "cmake") {
         looks.extend(run.state.files.candidates("CMakeLists.txt"));
     }
+    // The names of the environments that conda makes of them.
+    let of_conda = |path: &&String| {
+        let environment = base_name(path).contains("env") || base_name(path).contains("conda");
+        environment && [".yml", ".yaml"].iter().any(|end| path.ends_with(end))
+    };
+    looks.extend(file.copies.iter().filter(of_conda).cloned());
     for (_, run) in file.runs() {
         let paths = build_files(run).into_iter();
         looks.extend(paths.flat_map(|path| run.state.files.candidates(&path)));

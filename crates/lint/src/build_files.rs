@@ -6,13 +6,7 @@ use crate::read::dockerfile::{Dockerfile, Run};
 
 /// The first such file that the build context is known to have: its path in the context, and its text.
 pub(crate) fn build_text<'f>(file: &'f Dockerfile, run: &Run) -> Option<(String, &'f str)> {
-    build_files(run).iter().find_map(|path| {
-        let places = run.state.files.candidates(path);
-        places.into_iter().find_map(|place| {
-            let text = file.context.get(&place)?.as_deref()?;
-            Some((place, text))
-        })
-    })
+    build_files(run).iter().find_map(|path| file.text_at(&run.state, path))
 }
 
 /// The files that may tell what a call of make, CMake or a script compiles, as paths in the image.

@@ -108,11 +108,7 @@ fn holds_trainer(program: &Program, call: &Call, name: &str) -> bool {
 /// Whether a call is of a module of the program's directory, or of an object that such a call made: what it
 /// does is not known.
 pub(crate) fn of_own_module(program: &Program, call: &Call) -> bool {
-    let own = |name: &str| {
-        let module = name.rsplit_once('.').map_or("", |(module, _)| module).trim_start_matches('.');
-        let path = format!("{}.py", module.replace('.', "/"));
-        !module.is_empty() && program.modules.iter().any(|one| one.name.ends_with(&path))
-    };
+    let own = |name: &str| program.module_of(name).is_some();
     let object = call.name.split('.').next().unwrap_or_default();
     own(&call.name)
         || program

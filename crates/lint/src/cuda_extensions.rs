@@ -1,18 +1,21 @@
 //! Whether a setup.py compiles CUDA code in the build of an image.
 
-use crate::read::dockerfile::{Dockerfile, Run};
+use crate::read::dockerfile::Run;
 
-/// The text of a setup.py at a path of the image, where the build context has it.
-pub(crate) fn setup_text<'f>(file: &'f Dockerfile, run: &Run, path: &str) -> Option<&'f str> {
-    let places = run.state.files.candidates(path);
-    places.iter().find_map(|place| file.context.get(place)?.as_deref())
+/// What of the machine may leave the CUDA code out of a build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Makes {
+    /// Nothing: the setup.py makes it in any case, or the image sets the switch for it.
+    Always,
+    /// It looks for CUDA, or reads variables that are not known as switches.
+    WithCuda,
 }
 
-/// Whether a setup.py makes a CUDAExtension in any case, or under a switch that the image sets; `false` where
-/// it asks for GPUs, of which a build has none, or where that is not known.
-pub(crate) fn makes_extension(text: &str, run: &Run) -> bool {
+/// How a setup.py makes a CUDAExtension in the build of an image; `None` where it makes none, where it asks
+/// for GPUs, of which a build has none, or where that is not known.
+pub(crate) fn makes_extension(text: &str, run: &Run) -> Option<Makes> {
     if !text.contains("CUDAExtension") {
-        return false;
+        return None;
     }
     let names = names(text);
     let code = || text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
@@ -23,19 +26,22 @@ pub(crate) fn makes_extension(text: &str, run: &Run) -> bool {
         })
     };
     if !code().any(calls) {
-        return false;
+        return None;
     }
     let asks = ["is_available", "device_count"].iter().any(|word| text.contains(word));
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let tests: Vec<(&str, Test)> =
         SWITCHES.iter().flat_map(|name| tests(&flat, name).into_iter().map(|test| (*name, test))).collect();
-    match tests.is_empty() {
-        true => !asks,
-        false => tests.iter().any(|(name, test)| {
-            let value = run.variable(name).and_then(|value| value.text);
-            value.is_some_and(|value| !value.is_empty() && test.is_free() && test.holds(&value))
-        }),
+    if tests.is_empty() {
+        let choice = ["CUDA_HOME", "environ", "getenv", "subprocess", "which("];
+        let chooses = choice.iter().any(|word| text.contains(word));
+        return (!asks).then_some(if chooses { Makes::WithCuda } else { Makes::Always });
     }
+    let switched = tests.iter().any(|(name, test)| {
+        let value = run.variable(name).and_then(|value| value.text);
+        value.is_some_and(|value| !value.is_empty() && test.is_free() && test.holds(&value))
+    });
+    switched.then_some(Makes::Always)
 }
 
 /// Variables that setup.py files commonly take as a switch for CUDA code.
@@ -96,16 +102,16 @@ struct Test<'t> {
 
 impl<'t> Test<'t> {
     /// Around the name between two places: `os.getenv("X", "0") == "1"`, `os.environ.get("X")`, `"X" in
-    /// os.environ`.
+    /// os.environ`; the same without `os.`, where it is imported from there.
     fn read(text: &'t str, start: usize, end: usize) -> Option<Test<'t>> {
         let (before, after) = (&text[..start], &text[end..]);
-        if let Some(rest) = after.strip_prefix(" in os.environ") {
+        let membership = [" in os.environ", " in environ"].iter().find_map(|head| after.strip_prefix(head));
+        if let Some(rest) = membership {
             return Some(Test { before: before.trim_end(), after: rest, wanted: None, number: false });
         }
         let before = before.trim_end();
-        let before = ["os.getenv(", "os.environ.get(", "getenv(", "environ["]
-            .iter()
-            .find_map(|head| before.strip_suffix(head))?;
+        let before =
+            ["getenv(", "environ.get(", "environ["].iter().find_map(|head| before.strip_suffix(head))?;
         let before = before.strip_suffix("os.").unwrap_or(before);
         let close = after.find([')', ']'])?;
         let (mut before, mut after) = (before.trim_end(), &after[close + 1..]);
@@ -149,11 +155,16 @@ impl<'t> Test<'t> {
 mod tests {
     use super::*;
     use crate::file::Context;
+    use crate::read::dockerfile::Dockerfile;
 
-    fn makes(text: &str, environment: &str) -> bool {
+    fn how(text: &str, environment: &str) -> Option<Makes> {
         let text_of_file = format!("FROM python:3.12\nENV {environment}\nRUN x\n");
         let file = Dockerfile::read(catalog::testing::catalog(), &text_of_file, &Context::new());
         makes_extension(text, &file.stages[0].runs[0])
+    }
+
+    fn makes(text: &str, environment: &str) -> bool {
+        how(text, environment).is_some()
     }
 
     #[test]
@@ -168,6 +179,12 @@ mod tests {
         let turned = with("if os.getenv('FORCE_CUDA') == '1' and torch.cuda.is_available():");
         assert!(!makes(&turned, "FORCE_CUDA=1"));
         assert!(makes(&with("if 'WITH_CUDA' in os.environ:"), "WITH_CUDA=x"));
+        let imported =
+            ["'FORCE_CUDA' in environ", "environ.get('FORCE_CUDA') == '1'", "getenv('FORCE_CUDA')"];
+        for test in imported {
+            let text = with(&format!("from os import environ, getenv\nif {test}:"));
+            assert!(makes(&text, "FORCE_CUDA=1") && !makes(&text, "X=1"), "{test}");
+        }
         assert!(!makes(&with("if not os.environ.get('USE_CUDA'):"), "USE_CUDA=1"));
         let choice = "CUDA = int(os.environ.get('FORCE_CUDA', 0))\nExt = CUDAExtension if CUDA else \
                       CppExtension\nsetup(ext_modules=[Ext('a', [])])\n";
@@ -176,5 +193,18 @@ mod tests {
         let macros = "setup(ext_modules=[CUDAExtension('a', [], define_macros=[('WITH_CUDA', None)])])\n";
         assert!(makes(macros, "X=1"));
         assert!(!makes("from torch.utils.cpp_extension import CUDAExtension\n", "X=1"));
+    }
+
+    #[test]
+    fn what_depends_on_the_image() {
+        let made = "setup(ext_modules=[CUDAExtension('a', [])])\n";
+        assert_eq!(how(made, "X=1"), Some(Makes::Always));
+        for choice in ["CUDA_HOME is not None", "os.environ.get('OPS')", "shutil.which('nvcc')"] {
+            assert_eq!(how(&format!("if {choice}:\n    {made}"), "X=1"), Some(Makes::WithCuda), "{choice}");
+        }
+        let seen = "if torch.cuda.is_available() and CUDA_HOME:\n    ";
+        assert_eq!(how(&format!("{seen}{made}"), "X=1"), None);
+        let forced = "if torch.cuda.is_available() and CUDA_HOME or os.getenv('FORCE_CUDA') == '1':\n    ";
+        assert_eq!(how(&format!("{forced}{made}"), "FORCE_CUDA=1"), Some(Makes::Always));
     }
 }

@@ -29,6 +29,37 @@ pub(crate) fn uses_cuda(program: &Program, made: Option<&Made<'_>>, call: &Call)
     }
 }
 
+/// The line of the first use of CUDA that every run of a program reaches: at its top, or in its `main`.
+/// `None` for a program that asks what there is.
+pub(crate) fn always_uses_cuda(program: &Program) -> Option<usize> {
+    const ASKS: &[&str] = &["is_available", "device_count", "CUDA_VISIBLE_DEVICES"];
+    if ASKS.iter().any(|name| program.text.contains(name)) {
+        return None;
+    }
+    let entered = |call: &Call| {
+        let main = || program.functions.iter().find(|one| one.at == call.function && one.name == "main");
+        let called = || program.calls.iter().any(|one| one.name == "main" && one.function.is_empty());
+        call.function.is_empty() || main().is_some() && called()
+    };
+    let caught = |call: &Call| {
+        program.tries.iter().any(|one| one.body.start <= call.at.start && call.at.end <= one.body.end)
+    };
+    let moves = |call: &Call| {
+        let literal = |one: &Argument| one.text.trim_matches(['"', '\'']).starts_with("cuda");
+        let quoted = |one: &&Argument| one.text.starts_with(['"', '\'']);
+        match call.name.rsplit('.').next().unwrap_or_default() {
+            "cuda" => call.name != "torch.cuda" && call.arguments.is_empty(),
+            "to" => uses_cuda(program, None, call),
+            _ => {
+                call.name.starts_with("torch.") && call.keyword("device").filter(quoted).is_some_and(literal)
+            }
+        }
+    };
+    let mut calls = program.calls.iter();
+    let first = calls.find(|call| !call.conditional && moves(call) && entered(call) && !caught(call));
+    first.map(|call| call.line)
+}
+
 /// Names that are followed to what they were set to.
 const DEPTH_LIMIT: usize = 4;
 

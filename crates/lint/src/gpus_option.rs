@@ -16,6 +16,13 @@ pub(crate) fn fault(value: &str) -> Option<(String, String)> {
     Some((message, format!("Write `--gpus '\"{list}\"'`")))
 }
 
+/// Whether a value names a field of a request for devices, which only an engine takes: `device=0,1`.
+pub(crate) fn names_field(value: &str) -> bool {
+    const FIELDS: &[&str] = &["device", "count", "driver", "capabilities", "options"];
+    let named = |field: &str| field.split_once('=').is_some_and(|(name, _)| FIELDS.contains(&name));
+    fields(value.trim_matches('\'')).iter().any(|(_, field)| named(field))
+}
+
 /// The fields of a line of CSV, and whether they are quoted.
 pub(crate) fn fields(text: &str) -> Vec<(bool, String)> {
     let (mut found, mut field, mut open, mut quoted) = (Vec::new(), String::new(), false, false);

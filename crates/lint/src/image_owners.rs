@@ -151,7 +151,7 @@ impl Owners {
         let target = expand(&unquoted(target), &stage.end.variables);
         let path = join(workdir, &target.text);
         // What comes from another stage, and what ADD unpacks, keeps its owners.
-        let archive = one.keyword == "ADD" && sources.iter().any(|source| source.contains(".t"));
+        let archive = one.keyword == "ADD" && sources.iter().any(|source| may_unpack(one, source));
         let opens = one.flag("chown").is_some_and(|owner| !is_root(owner))
             || one.flag("chmod").is_some()
             || one.flag("from").is_some()
@@ -197,6 +197,14 @@ fn make(made: &mut BTreeMap<String, usize>, path: &str, line: usize) {
     for path in ancestors(path).take_while(|path| !SYSTEM.contains(path)) {
         made.entry(path.to_owned()).or_insert(line);
     }
+}
+
+/// Whether ADD unpacks a source, or may: `archive-*`, `$ARCHIVE`.
+fn may_unpack(add: &Instruction, source: &str) -> bool {
+    let name = source.trim_matches(['"', '\'']).rsplit('/').next().unwrap_or_default();
+    let end = name.rsplit_once('.').map_or(name, |(_, end)| end);
+    let open = end.contains(['*', '?', '[', '$']);
+    open || add.unpacks(source.trim_matches(['"', '\'']))
 }
 
 /// An owner of `--chown` who is root.
@@ -246,6 +254,24 @@ mod tests {
         let free = ["/opt/x", "/tmp/x", "/data/b", "/srv/own/x"].map(|path| owners.may_write(path, late));
         assert_eq!(free, [false, true, true, true]);
         assert!(!owners.may_write("/data/b", (0, 1)));
+    }
+
+    #[test]
+    fn add_unpacks_archives_only() {
+        let is_given = |add: &str| owners(&format!("FROM ubuntu:24.04\n{add}\n")).is_given("/opt/a/b");
+        for add in ["ADD a.tar.gz /opt/a", "ADD [\"a.TGZ\", \"/opt/a\"]", "ADD $A /opt/a", "ADD a-* /opt/a"] {
+            assert!(is_given(add), "{add}");
+        }
+        let others = [
+            "ADD train.toml /opt/a",
+            "ADD a.txt b.tokenizer /opt/a/",
+            "ADD *.torrent /opt/a/",
+            "ADD https://example.com/a.tar.gz /opt/a/",
+            "ADD --unpack=false a.tar /opt/a/",
+        ];
+        for add in others {
+            assert!(!is_given(add), "{add}");
+        }
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub enum Kind {
     Makefile,
     /// A table of cron: `crontab`, files of `cron.d`.
     Crontab,
+    /// Limits of pam_limits: `limits.conf`, files of `limits.d`.
+    Limits,
     /// A script in Python.
     Python,
 }
@@ -77,6 +79,7 @@ impl Kind {
         Kind::GithubWorkflow,
         Kind::Makefile,
         Kind::Crontab,
+        Kind::Limits,
         Kind::Python,
     ];
 
@@ -105,6 +108,7 @@ impl Kind {
             Kind::GithubWorkflow => "github-workflow",
             Kind::Makefile => "makefile",
             Kind::Crontab => "crontab",
+            Kind::Limits => "limits",
             Kind::Python => "python",
         }
     }
@@ -113,4 +117,15 @@ impl Kind {
     pub fn lists_packages(self) -> bool {
         matches!(self, Kind::Requirements | Kind::Pyproject | Kind::Conda)
     }
+}
+
+/// Whether a text has nothing but limits of pam_limits: domain, type, item and value in each line.
+pub(crate) fn is_limits(text: &str) -> bool {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let is_limit = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() == 4 && matches!(words[1], "soft" | "hard" | "-")
+    };
+    lines.peek().is_some() && lines.all(is_limit)
 }

@@ -166,7 +166,7 @@ impl Content {
                 content.dockerfile = Some(requirements(file));
             }
             Kind::HelmTemplate => content.template = Some(Template { text: file.text.clone() }),
-            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab => {
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab | Kind::Limits => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
@@ -329,10 +329,9 @@ pub fn unreadable(rules: &[&'static Rule], file: &Unreadable) -> Vec<Finding> {
     found.flat_map(|(rule, found)| found.into_iter().map(move |one| finding(rule, one))).collect()
 }
 
-/// The text of another file that a finding is about.
-fn other_text<'f>(found: &Found, file: &'f File) -> Option<&'f str> {
-    let path = &found.file.as_ref()?.path;
-    let over = file.over.iter().find(|one| one.name == *path).map(|one| &*one.text);
+/// The text of another file, by the path that findings have of it.
+fn other_text<'f>(path: &str, file: &'f File) -> Option<&'f str> {
+    let over = file.over.iter().find(|one| one.name == path).map(|one| &*one.text);
     over.or_else(|| file.context.get(path)?.as_deref())
 }
 
@@ -359,7 +358,10 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         None => file.name.clone(),
     };
     let own = found.file.is_none() || file.kind.lists_packages();
-    let changed = if own { Some(file.text.as_str()) } else { other_text(&found, file) };
+    let changed = match &found.file {
+        Some(other) if !own => other_text(&other.path, file),
+        _ => Some(file.text.as_str()),
+    };
     let edits = changed.map(|text| edit::edits(&found.changes, &name, text)).unwrap_or_default();
     let mut found = with_short_names(found.with_edits(edits), file).without_credentials();
     if file.kind.lists_packages() {
@@ -429,9 +431,7 @@ fn ignored(
         return true;
     }
     if !others.contains_key(&other.path) {
-        let over = file.over.iter().find(|one| one.name == other.path).map(|one| &*one.text);
-        let context = || file.context.get(&other.path).and_then(Option::as_deref);
-        let text = over.or_else(context).unwrap_or_default();
+        let text = other_text(&other.path, file).unwrap_or_default();
         others.insert(other.path.clone(), ignore::Ignores::of_lines(text));
     }
     others.get(&other.path).is_some_and(|ignores| ignores.cover(rule.id, found.line))

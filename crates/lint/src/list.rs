@@ -45,6 +45,7 @@ pub const RULES: &[&Rule] = rules![
     package_name_misleading
     packages_do_not_resolve
     pins_contradict
+    gpu_build_overwritten
     glibc_too_old_for_torch
     torch_replaced
     hf_transfer_missing
@@ -85,6 +86,7 @@ pub const RULES: &[&Rule] = rules![
     entrypoint_ignores_command
     exec_form_in_one_word
     command_dropped
+    stop_signal_lost
     image_entrypoint_repeated
     console_script_left_behind
     bash_syntax_in_sh
@@ -99,6 +101,7 @@ pub const RULES: &[&Rule] = rules![
     root_needed
     directory_not_writable
     conda_not_activated
+    conda_environment_not_started
     file_not_copied_yet
     deepspeed_operator_refused
     mpirun_as_root
@@ -146,6 +149,7 @@ pub const RULES: &[&Rule] = rules![
     package_manager_missing
     poetry_option_removed
     jax_extra_unserved
+    gpu_extra_missing
     compose_unreadable
     compose_key_refused
     compose_reference_undeclared
@@ -204,6 +208,7 @@ pub const RULES: &[&Rule] = rules![
     ray_service_port_differs
     hf_transfer_missing_in_service
     variable_undefined
+    interpolated_variable_not_passed
     stack_image_missing
     overlay_encrypted
     network_mtu_too_large
@@ -283,6 +288,8 @@ pub const RULES: &[&Rule] = rules![
     sbatch_signal_misses_trap
     batch_script_directory
     sbatch_visible_devices_set
+    export_list_cut
+    visible_devices_ignored
     task_device_missing
     pipe_status_lost
     master_port_taken
@@ -304,6 +311,7 @@ pub const RULES: &[&Rule] = rules![
     here_document_not_closed
     variable_not_handed_on
     nodes_started_in_turn
+    node_rank_fixed
     loop_input_taken
     loop_variable_lost
     command_cut_at_operator
@@ -331,6 +339,7 @@ pub const RULES: &[&Rule] = rules![
     accelerate_process_count_wrong
     accelerate_machines_do_not_meet
     wrapped_class_of_other_model
+    weights_not_gathered_by_accelerate
     deepspeed_config_unreadable
     deepspeed_key_unknown
     deepspeed_settings_contradict
@@ -372,6 +381,7 @@ pub const RULES: &[&Rule] = rules![
     toolkit_without_cgroups
     toolkit_refuses_visible_devices
     crontab_percent_unescaped
+    limit_value_misread
     crontab_line_invalid
     sshd_config_refused
     sshd_lets_anybody_in
@@ -385,6 +395,7 @@ pub const RULES: &[&Rule] = rules![
     unit_environment_misread
     unit_terminal_missing
     unit_container_detached
+    unit_devices_hidden
     manifest_unreadable
     helm_template_invalid
     manifest_key_invalid
@@ -507,6 +518,7 @@ pub const RULES: &[&Rule] = rules![
     device_map_in_distributed
     gradients_lost
     iterable_dataset_misused
+    iterable_module_repeated
     module_not_registered
     quantized_model_moved
     quantized_model_trained

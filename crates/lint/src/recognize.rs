@@ -1,6 +1,6 @@
 //! What kind of file a name or a text is.
 
-use super::kind::Kind;
+use super::kind::{Kind, is_limits};
 
 /// The kinds of objects of Argo Workflows whose `{{…}}` Argo itself fills in.
 pub(crate) const ARGO_WORKFLOWS: &[&str] =
@@ -132,6 +132,9 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
     {
         return Some(Kind::Crontab);
     }
+    if name.contains("security/limits") && base.ends_with(".conf") || base == "limits.conf" {
+        return Some(Kind::Limits);
+    }
     if base == "hostfile"
         || base.ends_with("_hostfile")
         || base.starts_with("hostfile.")
@@ -175,11 +178,12 @@ const DEEPSPEED: &[&str] = &["train_batch_size", "train_micro_batch_size_per_gpu
 /// Sections of the container toolkit's configuration.
 const TOOLKIT: &[&str] = &["[nvidia-container-cli]", "[nvidia-container-runtime]"];
 
-/// Whether a file may be a manifest, a Slurm job or the container toolkit's configuration, so that its text
-/// is worth reading.
+/// Whether a file may be a manifest, a Slurm job, the toolkit's configuration or one of limits, so that its
+/// text is worth reading.
 pub fn may_be_recognized(name: &str) -> bool {
     let base = base_name(name);
-    base.ends_with(".job") || base == "config.toml" || base.ends_with(".yaml") || base.ends_with(".yml")
+    let ends = [".job", ".yaml", ".yml", ".conf"];
+    base == "config.toml" || ends.iter().any(|end| base.ends_with(end))
 }
 
 /// Whether a JSON file may be a configuration of DeepSpeed by its name alone, so that its text is worth
@@ -288,7 +292,8 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     if TOOLKIT.iter().any(|section| line(section)) {
         return Some(Kind::ToolkitConfig);
     }
-    kind_of_keys(text).or_else(|| line("FROM ").then_some(Kind::Dockerfile))
+    let limits = || is_limits(text).then_some(Kind::Limits);
+    kind_of_keys(text).or_else(|| line("FROM ").then_some(Kind::Dockerfile)).or_else(limits)
 }
 
 #[cfg(test)]
@@ -349,6 +354,8 @@ mod tests {
             ("Makefile.gpu", Kind::Makefile),
             ("etc/cron.d/gpu", Kind::Crontab),
             ("gpu-report.cron", Kind::Crontab),
+            ("etc/security/limits.d/90-gpu.conf", Kind::Limits),
+            ("limits.conf", Kind::Limits),
         ] {
             assert_eq!(kind_of_name(name), Some(kind), "{name}");
         }

@@ -15,6 +15,16 @@ const TENSOR: &[&str] = &["--tensor-parallel-size", "-tp", "--tp", "--tp-size", 
 const PIPELINE: &[&str] = &["--pipeline-parallel-size", "-pp", "--pp-size"];
 const DATA: &[&str] = &["--data-parallel-size", "-dp", "--dp-size"];
 
+/// Options with which a server is one part of what runs on several machines.
+const SEVERAL_MACHINES: &[&str] = &[
+    "--nnodes",
+    "--node-rank",
+    "--headless",
+    "--data-parallel-address",
+    "--data-parallel-size-local",
+    "--data-parallel-start-rank",
+];
+
 /// The GPUs that a command needs; `None` where it does not say so.
 pub(crate) fn needs(command: &str) -> Option<Needs> {
     let words: Vec<&str> = command
@@ -30,9 +40,15 @@ pub(crate) fn needs(command: &str) -> Option<Needs> {
     if let Some((option, gpus)) = value(PROCESSES).filter(|_| !cpu) {
         return Some(Needs { option: format!("{option} {gpus}"), gpus });
     }
-    // vLLM and SGLang spread over several machines with a head of their own.
-    let several = ["--nnodes", "--distributed-executor-backend", "--node-rank"];
-    if several.iter().any(|word| words.contains(word)) {
+    // vLLM and SGLang spread over several machines with a head of their own; `mp` and `uni` start processes
+    // of one machine.
+    let several = words.iter().enumerate().any(|(at, word)| match *word {
+        "--distributed-executor-backend" | "--distributed_executor_backend" | "--data-parallel-backend" => {
+            !words.get(at + 1).is_some_and(|backend| ["mp", "uni"].contains(backend))
+        }
+        word => SEVERAL_MACHINES.contains(&word.replace('_', "-").as_str()),
+    });
+    if several {
         return None;
     }
     let found: Vec<(&str, u64)> = [TENSOR, PIPELINE, DATA].into_iter().filter_map(value).collect();
@@ -76,6 +92,15 @@ mod tests {
         let of = |command: &str| needs(command).map(|needs| needs.gpus);
         assert_eq!(of("torchrun --nproc_per_node=8 train.py"), Some(8));
         assert_eq!(of("vllm serve m -tp 2 --pipeline-parallel-size 2"), Some(4));
+        assert_eq!(of("vllm serve m -tp 4 --distributed-executor-backend=mp"), Some(4));
+        for several in [
+            "vllm serve m -tp 4 --distributed-executor-backend ray",
+            "vllm serve m -tp 16 --nnodes 2 --distributed-executor-backend mp",
+            "vllm serve m -tp 8 -dp 2 --headless",
+            "vllm serve m -dp 4 --data-parallel-size-local 2 --data-parallel-address a",
+        ] {
+            assert_eq!(of(several), None, "{several}");
+        }
         assert_eq!(of("torchrun --nproc_per_node=gpu train.py"), None);
         assert_eq!(of("torchrun --nproc_per_node=4 t.py --backend gloo"), None);
         assert_eq!(share_above_one("vllm serve m --gpu_memory_utilization=95").as_deref(), Some("95"));

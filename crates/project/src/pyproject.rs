@@ -199,8 +199,9 @@ mod tests {
     #[test]
     fn what_is_dynamic_or_of_another_tool_is_not_read() {
         let (project, files) = read(
-            "[project]\nname = \"a\"\ndynamic = [\"dependencies\", \"version\"]\n[project.optional-dependencies]\n\
-             dev = [\"pytest\"]\n[dependency-groups]\ntest = [\"tox\"]\n[tool.poetry.dependencies]\ntorch = \"^2.4\"\n\
+            "[project]\nname = \"a\"\ndynamic = [\"dependencies\", \"version\"]\n\
+             [project.optional-dependencies]\ndev = [\"pytest\"]\n[dependency-groups]\n\
+             test = [\"tox\"]\n[tool.poetry.dependencies]\ntorch = \"^2.4\"\n\
              [[tool.uv.index]]\nurl = \"https://h.example\"\n",
         );
         let reasons: Vec<String> = project.not_read.iter().map(|one| one.reason.to_string()).collect();

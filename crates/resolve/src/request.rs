@@ -12,7 +12,7 @@ use facts::driver::DriverVersion;
 use crate::parameter::Source;
 
 /// A request: requirements that must all hold, and the preference among the stacks that meet them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// The requirements, in any order: the answer does not depend on it.
     pub requirements: Vec<Requirement>,

@@ -11,6 +11,7 @@ use crate::cli::format::Format;
 use crate::cli::headings::{BUILD, CACHE, OUTPUT, STACK};
 use crate::cli::image::{ImageArgs, no_stack};
 use crate::cli::interrupts::Interrupts;
+use crate::cli::output::Output;
 use crate::cli::settings::SettingsFiles;
 use ::build::{Prepared, execute, prepare};
 use ::image::report::{BuildReport, Ending, Progress, events, findings, lines, text, tree};
@@ -39,7 +40,8 @@ pub(super) struct Args {
     ///
     /// Without --request and --file, those of requirements.txt, pyproject.toml and .python-version in
     /// CONTEXT count.
-    #[arg(long, conflicts_with_all = ["project", "requirements"], help_heading = STACK, hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["project", "requirements"])]
+    #[arg(help_heading = STACK, hide_short_help = true)]
     no_project: bool,
 
     /// Build your own Dockerfile instead.
@@ -152,6 +154,9 @@ pub(super) struct Args {
     /// Show every step, layer and expectation in the report.
     #[arg(long, short, help_heading = OUTPUT, hide_short_help = true)]
     verbose: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\

@@ -3,6 +3,7 @@
 mod refresh;
 mod report;
 
+use super::output::Output;
 use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 
@@ -52,6 +53,9 @@ struct Show {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 const SHOW_EXAMPLES: &str = "\
@@ -73,6 +77,9 @@ struct Verify {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 const VERIFY_EXAMPLES: &str = "\
@@ -103,8 +110,8 @@ impl Format {
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         match self.command {
-            Command::Show(args) => args.run(catalog).map(|()| 0),
-            Command::Verify(args) => args.run(catalog),
+            Command::Show(args) => args.output.clone().of(|| args.run(catalog).map(|()| 0)),
+            Command::Verify(args) => args.output.clone().of(|| args.run(catalog)),
             Command::Refresh(args) => args.run(catalog),
         }
     }

@@ -138,11 +138,7 @@ impl Args {
             text::ignored(&mut text, ignored, layout);
             text
         };
-        let json = || {
-            let mut document = report::json(inspection, results);
-            document.notes.extend(IgnoredEntry::statement(ignored));
-            json::text(&document)
-        };
+        let json = || json::text(&report::json(inspection, results, ignored.to_vec()));
         let whole = || report::report(inspection, results).without(ignored.to_vec());
         self.format.write(whole, text, json)
     }

@@ -1,6 +1,8 @@
 //! `envdoc cluster down`.
 
+use super::super::output::Output;
 use super::Source;
+use super::inspecting::connecting;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
 use crate::cli::settings::SettingsFiles;
 use ::cluster::lock;
@@ -46,6 +48,9 @@ pub(super) struct Args {
     /// Format of progress and report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -60,10 +65,13 @@ impl Args {
         let progress = Progress::new(self.format == Format::Json);
         let report = to_its_end(async {
             let mut interrupted = std::pin::pin!(interrupted());
+            // As JSON, standard error has events alone.
+            let waiting = (self.format == Format::Text).then(|| connecting(plan.nodes.len()));
             let reached = tokio::select! {
                 reached = reach::connect(&plan) => reached,
                 () = &mut interrupted => return None,
             };
+            drop(waiting);
             let nodes = reach::those(&reached);
             let work = self.remove(&plan, &nodes, &progress);
             let first = nodes.iter().find(|(node, _)| node.index == 0).map(|(_, engine)| *engine);

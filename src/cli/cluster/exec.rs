@@ -2,6 +2,7 @@
 
 use tokio::sync::Notify;
 
+use super::inspecting::connecting;
 use super::work::{Locking, layout, lock_notice, lock_refused};
 use super::{Reaching, Source};
 use crate::cli::settings::SettingsFiles;
@@ -106,7 +107,9 @@ impl Args {
         let mut nodes: Vec<&Node> = places.iter().map(|index| &plan.nodes[*index]).collect();
         // The lock is on the first node.
         nodes.extend(plan.nodes.first().filter(|_| !places.contains(&0)));
+        let waiting = connecting(nodes.len());
         let reached = reach::connect_to(nodes, self.reaching.limits()).await;
+        drop(waiting);
         let every: Vec<usize> = (0..places.len()).collect();
         let (engines, gone) = engines(&reached, &every);
         let asked = &reached[..places.len()];

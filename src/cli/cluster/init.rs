@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::inspecting::Inspecting;
 use crate::cli::interrupts::Interrupts;
+use crate::cli::output;
 use ::cluster::check::{self, Access, NodeResults, Notice, Options};
 use ::cluster::init::{self, Found};
 use ::cluster::nodes::Limits;
@@ -130,7 +131,7 @@ impl Args {
 
     /// Whether the file goes to standard output.
     fn is_printed(&self) -> bool {
-        self.output.as_os_str() == "-"
+        output::file(Some(&self.output)).is_none()
     }
 
     /// Where the cluster file is, or would be if it were not printed.

@@ -3,8 +3,12 @@
 use std::io::IsTerminal;
 
 use ::cluster::check::{Missing, Notice, Phase};
+use ::cluster::plan::{ClusterPlan, Node};
+use ::cluster::problem::Problem;
+use ::cluster::reach;
 use ::cluster::waiting::Waiting;
 use diagnostic::terminal;
+use docker::engine::Engine;
 
 /// Shows the phases of an inspection.
 pub(super) struct Inspecting(Waiting);
@@ -45,8 +49,19 @@ impl Inspecting {
     }
 }
 
+/// Every node with its engine, or why that cannot be used; the wait is shown.
+pub(in crate::cli) async fn connected(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
+    let _waiting = connecting(plan.nodes.len());
+    reach::connect(plan).await
+}
+
+/// Shown while the engines of so many nodes are connected to.
+pub(super) fn connecting(nodes: usize) -> Waiting {
+    Waiting::new(doing(Phase::Connect, nodes))
+}
+
 /// `connecting to 4 machines`.
-fn doing(phase: Phase, count: usize) -> String {
+pub(super) fn doing(phase: Phase, count: usize) -> String {
     let machines = if count == 1 { "1 machine".to_owned() } else { format!("{count} machines") };
     match phase {
         Phase::Connect => format!("connecting to {machines}"),

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use super::Source;
 use super::exec::{engines, first_engine};
+use super::inspecting::connected;
 use super::work::{Locking, layout, lock_notice, lock_refused, stopped};
 use crate::cli::settings::SettingsFiles;
 use crate::cli::values;
@@ -93,7 +94,7 @@ impl Args {
             Some(With::Torchrun) => Launcher::Torchrun,
             None => plan.launcher,
         };
-        let reached = reach::connect(plan).await;
+        let reached = connected(plan).await;
         let places: Vec<usize> = (0..plan.nodes.len()).collect();
         let (engines, gone) = engines(&reached, &places);
         if !gone.is_empty() {

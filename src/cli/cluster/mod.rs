@@ -14,6 +14,7 @@ mod up;
 mod work;
 
 pub(in crate::cli) use exec::first_engine;
+pub(in crate::cli) use inspecting::connected;
 pub(in crate::cli) use work::{Locking, lock_notice, lock_refused};
 
 use catalog::Catalog;
@@ -78,12 +79,12 @@ impl Args {
             Command::Init(args) => args.run(catalog, interrupts),
             Command::Check(args) => args.output.clone().of(|| args.run(catalog, settings)),
             Command::Render(args) => args.run(settings),
-            Command::Up(args) => args.run(settings),
+            Command::Up(args) => args.output.clone().of(|| args.run(settings)),
             Command::Status(args) => args.output.clone().of(|| args.run(settings)),
             Command::Exec(args) => args.run(settings),
             Command::Logs(args) => args.run(settings),
             Command::Launch(args) => args.run(settings),
-            Command::Down(args) => args.run(settings),
+            Command::Down(args) => args.output.clone().of(|| args.run(settings)),
             Command::RotateKeys(args) => args.run(settings),
         }
     }

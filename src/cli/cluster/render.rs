@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Source;
+use crate::cli::output;
 use crate::cli::settings::SettingsFiles;
 use ::cluster::render::{self, File};
 use ::cluster::{keys, secrets};
@@ -44,7 +45,17 @@ Examples:
   envdoc cluster render -f cluster.yaml -o files/ --without-secrets";
 
 impl Args {
+    /// Refuses standard output: there are several files.
+    fn is_directory(&self) -> Result<(), Error> {
+        match output::file(Some(&self.output)) {
+            Some(_) => Ok(()),
+            None => Err(Error::new(Kind::Usage, "--output requires a directory, not standard output")
+                .hint("to write to a directory named `-`, pass ./-")),
+        }
+    }
+
     pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        self.is_directory()?;
         let plan = self.source.plan(settings)?;
         let (keys, secrets) = match (self.without_secrets, self.dry_run) {
             (true, _) => (None, Vec::new()),

@@ -2,8 +2,10 @@
 
 use super::super::output::Output;
 use super::Source;
+use super::inspecting::{connecting, doing};
 use super::work::{Format, layout, until_interrupted};
 use crate::cli::settings::SettingsFiles;
+use ::cluster::check::Phase;
 use ::cluster::report::status::{ClusterState, StatusReport, text};
 use ::cluster::{reach, status};
 use diagnostic::error::{Error, Kind};
@@ -35,7 +37,9 @@ impl Args {
     pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
         let plan = self.source.plan(settings)?;
         let found = until_interrupted(async {
+            let waiting = connecting(plan.nodes.len());
             let reached = reach::connect(&plan).await;
+            waiting.phase(doing(Phase::Read, plan.nodes.len()));
             let nodes: Vec<_> = reached.iter().map(|(node, engine)| (*node, engine.as_ref())).collect();
             status::status(&plan, &nodes).await
         })?;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::super::output::Output;
 use super::Source;
+use super::inspecting::connecting;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
 use crate::cli::settings::SettingsFiles;
 use ::cluster::keys::{self, Keys};
@@ -52,6 +54,9 @@ pub(super) struct Args {
     /// Format of progress and report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    pub(in crate::cli) output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -124,10 +129,13 @@ impl Args {
             access: Vec::new(),
         };
         let mut interrupted = std::pin::pin!(interrupted());
+        // As JSON, standard error has events alone.
+        let waiting = (self.format == Format::Text).then(|| connecting(plan.nodes.len()));
         let reached = tokio::select! {
             reached = reach::connect(plan) => reached,
             () = &mut interrupted => return None,
         };
+        drop(waiting);
         let nodes = match reach::whole(&reached) {
             Ok(nodes) => nodes,
             Err(problems) => {

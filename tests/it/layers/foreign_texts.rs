@@ -83,7 +83,6 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
         "lint",
         &[
             ("compose/gpu_request_missing.rs", "comments that people write"),
-            ("cuda_extensions.rs", "users' setup.py"),
             ("ray.rs", "the command line of Ray"),
             ("script/server_exceeds_gpus.rs", "the command line of Ray"),
             ("compose/sshd_port_taken.rs", "users' compose files"),

@@ -4,96 +4,28 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use anstyle::Style;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+pub use super::entries::{ClusterCheckReport, FleetEntry, NodeEntry};
 pub use super::overview::report;
-use super::overview::{few, values};
+use super::overview::{Comparison, Values, comparison, few};
 use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
+use anstyle::Style;
 use diagnostic::Fix;
 use diagnostic::layout::{Layout, Mark, wrapped};
-use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
-use diagnostic::render::{message_keys, text::finding};
+use diagnostic::render::json::{FixEntry, IgnoredEntry, evidence, fixes, old_fix};
+use diagnostic::render::text::finding;
 use diagnostic::report::Summary;
 use facts::Fact;
-use facts::fleet::traits::{TRAITS, value};
+use facts::fleet::Member;
+use facts::fleet::traits::{TRAITS, Trait, value};
 use judge::Verdict;
 use judge::fleet::FleetResult;
-use judge::report::json::{self as check_json, CheckEntry};
+use judge::report::{json as check_json, machine};
 
 /// Version of the format.
 pub const SCHEMA: u32 = 2;
 /// The widest a table gets before machines go into rows.
 const COLUMNS_MAX: usize = 4;
-
-/// What `envdoc cluster check --format json` prints.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ClusterCheckReport {
-    /// Version of this format.
-    pub schema: u32,
-    /// Version of envdoc.
-    pub envdoc: String,
-    /// How many results have each status, on the machines and between them.
-    pub summary: Summary,
-    /// What must be the same or arrive.
-    pub results: Vec<FleetEntry>,
-    /// What each machine has, by what and by machine; null where nobody could look.
-    pub table: BTreeMap<String, BTreeMap<String, Option<String>>>,
-    /// The nodes of cluster.yaml in its order, or the recorded machines.
-    pub nodes: Vec<NodeEntry>,
-    /// Remarks that are no findings: what was left out, and why.
-    pub notes: Vec<String>,
-}
-
-/// The result of a check of all machines.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(transform = message_keys::describe)]
-pub struct FleetEntry {
-    /// Id of the check: `envdoc explain ID`.
-    pub check: String,
-    /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
-    pub status: String,
-    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
-    /// empty for `pass`.
-    #[serde(flatten, with = "message_keys")]
-    #[schemars(!flatten, with = "String")]
-    pub message: String,
-    /// The readings that a finding rests on.
-    pub evidence: Vec<String>,
-    /// What to do about a finding, the best first.
-    pub fixes: Vec<FixEntry>,
-    /// The first of `fixes`, as schema 1 named it; null where there is none.
-    pub fix: Option<OldFixEntry>,
-}
-
-/// One machine, with the results of its own checks.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct NodeEntry {
-    /// The name of the node in cluster.yaml.
-    pub name: String,
-    /// Its engine's endpoint (`ssh://root@10.0.18.2`), or the file of a recorded machine.
-    pub engine: String,
-    /// `inspected`, `not-inspected` (connected, but the machine itself was not looked at), `unreachable`, or
-    /// `unreadable` (a recorded machine).
-    pub access: Access,
-    /// Why the machine itself was not looked at; null where it was.
-    pub closed: Option<String>,
-    /// `fixes`, each as one line with its commands in backquotes.
-    pub hints: Vec<String>,
-    /// What to do about the reason in `closed`; empty where it is null.
-    #[serde(default)]
-    pub fixes: Vec<FixEntry>,
-    /// Seconds that reaching and looking at it took.
-    pub seconds: f64,
-    /// Seconds that its clock is ahead of this machine's; null where it was not asked.
-    pub clock_ahead: Option<f64>,
-    /// How many of its own results have each status.
-    pub summary: Summary,
-    /// Its own results, as `envdoc check` gives them.
-    pub results: Vec<CheckEntry>,
-}
 
 /// The verdicts on one machine.
 fn verdicts(node: &NodeResults) -> impl Iterator<Item = &Verdict> {
@@ -106,7 +38,12 @@ pub fn summary(inspection: &Inspection, results: &[FleetResult]) -> Summary {
     Summary::of(own.chain(results.iter().map(|result| &result.verdict)))
 }
 
-pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckReport {
+/// The report of some results. `ignored`: what settings leave out of them.
+pub fn json(
+    inspection: &Inspection,
+    results: &[FleetResult],
+    ignored: Vec<IgnoredEntry>,
+) -> ClusterCheckReport {
     let mut table: BTreeMap<String, BTreeMap<String, Option<String>>> = BTreeMap::new();
     for one in TRAITS {
         let row = table.entry(one.name.to_owned()).or_default();
@@ -129,7 +66,7 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
             fix: old_fix(verdict),
         }
     };
-    let node = |(node, member): (&NodeResults, &facts::fleet::Member)| NodeEntry {
+    let node = |(node, member): (&NodeResults, &Member)| NodeEntry {
         name: node.name.clone(),
         engine: node.engine.clone(),
         access: node.access,
@@ -137,6 +74,7 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
         hints: node.fixes.iter().map(Fix::to_string).collect(),
         fixes: node.fixes.iter().map(FixEntry::from).collect(),
         seconds: node.seconds,
+        time: machine::time(&member.facts),
         clock_ahead: member.skew.known().map(|skew| skew.seconds),
         summary: Summary::of(verdicts(node)),
         results: node.results.iter().map(check_json::of_check).collect(),
@@ -148,6 +86,7 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
         results: results.iter().map(entry).collect(),
         table,
         nodes: inspection.nodes.iter().zip(&inspection.fleet.members).map(node).collect(),
+        ignored,
         notes: inspection.notes.clone(),
     }
 }
@@ -212,21 +151,11 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
     text
 }
 
-/// What differs, a row each; what is the same in one line. Many machines go into groups.
+/// What is the same or unknown in a line each; what is known to differ, a row each. Many machines go into
+/// groups.
 fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
     let members = &inspection.fleet.members;
-    let (mut same, mut different) = (Vec::new(), Vec::new());
-    for one in TRAITS {
-        let values = values(one, members);
-        match &values[..] {
-            [(Fact::Absent, _)] => {}
-            [(Fact::Known(known), _)] => same.push(format!("{} {known}", one.name)),
-            _ => different.push((one, values)),
-        }
-    }
-    if !same.is_empty() {
-        wrapped(text, &same.join(", "), "the same: ", "  ", layout);
-    }
+    let different = alike(text, members, layout);
     if different.is_empty() {
         return;
     }
@@ -251,6 +180,30 @@ fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
         let style = if index == 0 { Style::new().bold() } else { Style::new() };
         let _ = writeln!(text, "{style}{name:first$}  {}{style:#}", cells.join("  ").trim_end());
     }
+}
+
+/// Writes what is the same or unknown; what is known to differ, with the machines of each value.
+fn alike<'m>(text: &mut String, members: &'m [Member], layout: Layout) -> Vec<(&'static Trait, Values<'m>)> {
+    // What is the same, by the machines that it is unknown of.
+    let mut same: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (mut unknown, mut different) = (Vec::new(), Vec::new());
+    for &one in TRAITS {
+        match comparison(one, members) {
+            Comparison::Nothing => {}
+            Comparison::Unknown => unknown.push(one.name),
+            Comparison::Same { value, but } => {
+                same.entry(but).or_default().push(format!("{} {value}", one.name));
+            }
+            Comparison::Different(values) => different.push((one, values)),
+        }
+    }
+    for (but, same) in same {
+        wrapped(text, &same.join(", "), &format!("the same{but}: "), "  ", layout);
+    }
+    if !unknown.is_empty() && members.len() > 1 {
+        wrapped(text, &unknown.join(", "), "unknown on every machine: ", "  ", layout);
+    }
+    different
 }
 
 /// `580.95.05: node1, node2 and 60 more; 550.54.14: node7`.

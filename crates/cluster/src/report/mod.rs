@@ -1,6 +1,7 @@
 //! Reports on a cluster.
 
 pub mod check;
+mod entries;
 pub mod jobs;
 mod overview;
 pub mod status;

@@ -130,20 +130,46 @@ struct Compared {
     unknown: Vec<String>,
 }
 
+/// Values of one property, each with the nodes that have it.
+pub(super) type Values<'m> = Vec<(Fact<String>, Vec<&'m str>)>;
+
+/// How the nodes compare in one property.
+pub(super) enum Comparison<'m> {
+    /// There are no nodes, or all lack it: that nodes without GPUs have no driver tells nothing.
+    Nothing,
+    /// No node's inspection says.
+    Unknown,
+    /// The nodes that could be read have the same, or all lack it. `but`: those that could not, as
+    /// ` (unknown on node2)`, or empty.
+    Same { value: String, but: String },
+    /// At least two values are known.
+    Different(Values<'m>),
+}
+
+pub(super) fn comparison<'m>(one: &Trait, members: &'m [Member]) -> Comparison<'m> {
+    let values = values(one, members);
+    let (unknown, read): (Vec<_>, Vec<_>) =
+        values.iter().partition(|(found, _)| matches!(found, Fact::Unknown(_)));
+    match &read[..] {
+        [] if unknown.is_empty() => Comparison::Nothing,
+        [] => Comparison::Unknown,
+        [(Fact::Absent, _)] if unknown.is_empty() => Comparison::Nothing,
+        [(found, _)] => {
+            let but = unknown.iter().map(|(_, nodes)| format!(" (unknown on {})", few(nodes))).collect();
+            Comparison::Same { value: value(found), but }
+        }
+        _ => Comparison::Different(values),
+    }
+}
+
 fn compared(members: &[Member]) -> Compared {
     let mut all = Compared::default();
     for one in TRAITS {
-        let values = values(one, members);
-        let (unknown, read): (Vec<_>, Vec<_>) =
-            values.iter().partition(|(found, _)| matches!(found, Fact::Unknown(_)));
-        let but: String = unknown.iter().map(|(_, nodes)| format!(" (unknown on {})", few(nodes))).collect();
-        match &read[..] {
-            [] if unknown.is_empty() => {}
-            [] => all.unknown.push(one.name.to_owned()),
-            // That nodes without GPUs have no driver tells nothing.
-            [(Fact::Absent, _)] if unknown.is_empty() => {}
-            [(found, _)] => all.same.push(format!("{}: {}{but}", one.name, value(found))),
-            _ => all.different.extend(values.iter().map(|(found, nodes)| {
+        match comparison(one, members) {
+            Comparison::Nothing => {}
+            Comparison::Unknown => all.unknown.push(one.name.to_owned()),
+            Comparison::Same { value, but } => all.same.push(format!("{}: {value}{but}", one.name)),
+            Comparison::Different(values) => all.different.extend(values.iter().map(|(found, nodes)| {
                 let found = match found {
                     Fact::Unknown(_) => "unknown".to_owned(),
                     known => value(known),
@@ -170,8 +196,8 @@ pub(super) fn few(names: &[&str]) -> String {
 
 /// Each value with the nodes that have it, the one of most nodes first; unknown is one value, for whatever
 /// reason.
-pub(super) fn values<'m>(one: &Trait, members: &'m [Member]) -> Vec<(Fact<String>, Vec<&'m str>)> {
-    let mut values: Vec<(Fact<String>, Vec<&str>)> = Vec::new();
+fn values<'m>(one: &Trait, members: &'m [Member]) -> Values<'m> {
+    let mut values: Values<'m> = Vec::new();
     for member in members {
         let found = (one.of)(&member.facts);
         let same = |known: &Fact<String>| match (known, &found) {
@@ -190,6 +216,7 @@ pub(super) fn values<'m>(one: &Trait, members: &'m [Member]) -> Vec<(Fact<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diagnostic::layout::Layout;
     use facts::Facts;
     use facts::fleet::Fleet;
     use facts::testing::{roles, server, unknown};
@@ -249,6 +276,27 @@ mod tests {
             ["kernel", "unknown", "1", "node3"],
         ];
         assert_eq!(kernels, expected);
+    }
+
+    #[test]
+    fn what_one_side_does_not_show_is_no_difference() {
+        let node = |name, kernel| (name, with_kernel(kernel), Access::Inspected);
+        let unread = || ("node2", unknown(), Access::Unreachable);
+        let layout = Layout { width: 10_000, unicode: true, verbose: false, root: false };
+        let shown = |nodes| {
+            let inspection = inspection(nodes);
+            let report = crate::report::check::json(&inspection, &[], Vec::new());
+            let times: Vec<bool> = report.nodes.iter().map(|node| node.time.is_some()).collect();
+            (crate::report::check::text(&inspection, &[], layout), times)
+        };
+        let (two, times) = shown(vec![node("node1", "6.8.0"), unread()]);
+        assert!(!two.contains("differs") && two.contains("the same (unknown on node2): "), "{two}");
+        assert!(two.contains("kernel 6.8.0"), "{two}");
+        assert_eq!(times, [true, false]);
+        let (three, _) = shown(vec![node("node1", "6.8.0"), unread(), node("node3", "5.15.0")]);
+        let (_, table) = three.split_once("differs").unwrap();
+        let rows = table.lines().skip(1).take_while(|line| !line.is_empty()).collect::<Vec<_>>();
+        assert!(matches!(rows[..], [row] if row.starts_with("kernel")), "{three}");
     }
 
     /// What one node lacks and another does not show is not left out, and what no node shows is no property

@@ -46,8 +46,11 @@ pub enum SpawnError {
 
 /// Starts this program as a worker on this machine.
 pub(super) async fn worker(errors: Stdio) -> Result<(Session, Process), SpawnError> {
-    let mut child =
-        process::own()?.arg("worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn()?;
+    // In a process group of its own, which the terminal does not signal: after Ctrl-C envdoc ends the ranks,
+    // and none that ended first looks like a failure.
+    let mut command = process::own()?;
+    command.arg("worker").process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
+    let mut child = command.spawn()?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(SpawnError::NoPipes);
     };

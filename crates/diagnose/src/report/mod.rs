@@ -13,6 +13,13 @@ use catalog::signatures::{Cause as Choice, Role};
 /// The summary where no cause was found.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     let lines = match diagnosis.lines {
+        0 if !diagnosis.unread.is_empty() => {
+            let logs = match diagnosis.unread.len() {
+                1 => "1 log".to_owned(),
+                count => format!("{count} logs"),
+            };
+            return format!("Nothing was searched: {logs} could not be read.");
+        }
         0 => return "No lines were read.".into(),
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),

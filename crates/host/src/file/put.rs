@@ -153,6 +153,14 @@ fn exchange(from: &Path, to: &Path, judged: Entry) -> io::Result<bool> {
     }
 }
 
+/// Creates the file that [`put`] would give the name of `path`, and removes it. access(2) does not tell: root
+/// has every permission, also in /proc, where nobody can create a file.
+pub(super) fn try_new(path: &Path) -> io::Result<()> {
+    let temporary = temporary(path);
+    write_new(&temporary, b"", None)?;
+    fs::remove_file(temporary)
+}
+
 fn temporary(path: &Path) -> PathBuf {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -22,11 +22,6 @@ pub fn properties(facts: &Facts) -> Vec<(&'static str, String)> {
     let joined = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join(", "));
     let driver = facts.driver.module.known().map(|module| module.version.to_string());
     let driver = driver.or_else(|| facts.gpu.driver.known().map(ToString::to_string));
-    let time = facts
-        .clock
-        .now
-        .known()
-        .and_then(|&seconds| Some(jiff::Timestamp::from_second(seconds).ok()?.to_string()));
     all.extend([
         ("cpu", joined(cpu(facts))),
         ("gpus", joined(models(facts))),
@@ -34,9 +29,15 @@ pub fn properties(facts: &Facts) -> Vec<(&'static str, String)> {
         ("cuda", facts.gpu.cuda.known().cloned()),
         ("docker", facts.docker.info_text(&["ServerVersion"]).known().cloned()),
         ("container_toolkit", facts.toolkit.version.known().map(ToString::to_string)),
-        ("time", time),
+        ("time", time(facts)),
     ]);
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// What the machine's clock shows, in UTC: `2026-11-27T19:34:46Z`.
+pub fn time(facts: &Facts) -> Option<String> {
+    let seconds = *facts.clock.now.known()?;
+    Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
 }
 
 fn system(facts: &Facts) -> Option<String> {

@@ -2,7 +2,6 @@
 
 use serde_yaml::Value;
 
-use crate::file::Over;
 use crate::read::accelerate::AccelerateConfig;
 use crate::read::launch::Launch;
 use crate::recognize::base_name;
@@ -140,8 +139,8 @@ fn same_rank(config: &AccelerateConfig) -> Option<Found> {
         return None;
     }
     // The command line goes before the file.
-    let given = |one: &Over| one.text.contains("--machine_rank") || one.text.contains("--machine-rank");
-    if config.scripts.iter().any(given) {
+    let names = ["--machine_rank", "--machine-rank"];
+    if config.scripts.iter().any(|one| names.iter().any(|name| one.text.contains(name))) {
         return None;
     }
     let fits = config.number("num_machines").is_some_and(|machines| files.len() as u64 <= machines);

@@ -1,9 +1,9 @@
 //! A class of layers for FSDP that the model does not have.
 
+use crate::file::Over;
 use crate::model_layers::{model_of, model_of_program, other_class};
 use crate::programs::option;
 use crate::read::accelerate::AccelerateConfig;
-use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -13,6 +13,16 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("wrapped_class_of_other_model.md"),
     judge: Judge::Accelerate(judge),
     fires: &[
+        named_with(
+            "fsdp.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
+             fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\nnum_processes: 8\n",
+            &[(
+                "tune.py",
+                "\"\"\"accelerate launch --config_file fsdp.yaml tune.py\"\"\"\nfrom transformers import \
+                 MistralForCausalLM\nm = MistralForCausalLM.from_pretrained(\"mistralai/Mistral-7B-v0.3\")\n",
+            )],
+        ),
         named_with(
             "fsdp.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
@@ -64,6 +74,27 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named_with(
+            "fsdp.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
+             fsdp_transformer_layer_cls_to_wrap: MistralDecoderLayer\nnum_processes: 8\n",
+            &[(
+                "tune.py",
+                "\"\"\"accelerate launch --config_file fsdp.yaml tune.py\"\"\"\nfrom transformers import \
+                 MistralForCausalLM\nm = MistralForCausalLM.from_pretrained(\"mistralai/Mistral-7B-v0.3\")\n",
+            )],
+        ),
+        // It names the configuration for another program.
+        named_with(
+            "fsdp.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
+             fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\nnum_processes: 8\n",
+            &[(
+                "tune.py",
+                "# accelerate launch --config_file fsdp.yaml other.py is for Llama\nfrom transformers import \
+                 MistralForCausalLM\nm = MistralForCausalLM.from_pretrained(\"mistralai/Mistral-7B-v0.3\")\n",
+            )],
+        ),
         named_with(
             "fsdp.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  \
@@ -125,6 +156,7 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
                 Some((model, own, by))
             })
     });
+    let found = found.or_else(|| documented(config, given));
     let Some((model, own, script)) = found else { return Vec::new() };
     let message = format!(
         "{model}, which {script} trains, has layers of the class {own} and none of {given}; accelerate \
@@ -134,12 +166,36 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
     vec![Found::error(config.line(&path), message, format!("Write `{own}`"))]
 }
 
+/// The model of a program that says itself how it is started, the class of its layers, and its name.
+fn documented(config: &AccelerateConfig, given: &str) -> Option<(String, &'static str, String)> {
+    config.programs.iter().find_map(|program| {
+        let line = documented_start(config, program)?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (model, by) = in_program(config, &words)?;
+        let own = other_class(config.catalog, given, &model)?;
+        Some((model, own, by))
+    })
+}
+
+/// The line of a program that says how to start it with this configuration: `"""accelerate launch
+/// --config_file fsdp.yaml train.py"""`.
+fn documented_start<'p>(config: &AccelerateConfig, program: &'p Over) -> Option<&'p str> {
+    let base = |name: &str| crate::recognize::base_name(name);
+    let named = |line: &str, name: &str| {
+        let mut words = line.split(|letter: char| letter.is_whitespace() || "\"'`=".contains(letter));
+        words.any(|word| base(word) == base(name))
+    };
+    let mut lines = program.text.lines().filter(|line| line.contains("accelerate launch"));
+    lines.find(|line| named(line, &config.name) && named(line, &program.name))
+}
+
 /// The model that the program of a command loads, with the name of the program.
 fn in_program(config: &AccelerateConfig, words: &[&str]) -> Option<(String, String)> {
     let base = |name: &str| crate::recognize::base_name(name);
-    let over = config.programs.iter().find(|one| words.iter().any(|word| base(word) == base(&one.name)))?;
-    let program = Program::read(config.catalog, &over.text);
-    let model = model_of_program(&program, &|name| option(words, &[&name.replace('-', "_")]));
+    let bare = |word: &str| base(word.trim_matches(['"', '\'', '`']));
+    let over = config.programs.iter().find(|one| words.iter().any(|word| bare(word) == base(&one.name)))?;
+    let program = over.program(config.catalog);
+    let model = model_of_program(program, &|name| option(words, &[&name.replace('-', "_")]));
     // A value that only the shell knows may be any model.
     model.filter(|model| !model.contains('$')).map(|model| (model, over.name.clone()))
 }

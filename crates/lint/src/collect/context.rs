@@ -1,5 +1,6 @@
 //! The build context of a Dockerfile, and the files that it installs from.
 
+mod accelerate;
 mod model_configs;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,7 @@ use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::NAMES;
 use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
+use accelerate::of_accelerate;
 use folders::{above, folder_of};
 use host::file;
 use model_configs::{near_env_files, of_models};
@@ -132,27 +134,7 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let above = if own { Vec::new() } else { kustomizations(path, around) };
             manifests.into_iter().chain(above).collect()
         }
-        Kind::AccelerateConfig => {
-            let starts = |text: &str| {
-                base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
-            };
-            let makefile = over(&path.with_file_name("Makefile"), around).filter(|one| starts(&one.text));
-            // The configurations of the other machines.
-            let machines = match file.text.contains("machine_rank:") {
-                true => others(path, MANIFESTS, around, |text| {
-                    text.contains("machine_rank:") && text.contains("num_machines:")
-                }),
-                false => Vec::new(),
-            };
-            // The start may make the name of the file: `--config_file node$1.yaml`.
-            let several = !machines.is_empty();
-            let starts = |text: &str| starts(text) || several && text.contains("accelerate");
-            let scripts: Vec<Over> =
-                others(path, SCRIPTS, around, starts).into_iter().chain(makefile).collect();
-            let started: Vec<Over> =
-                scripts.iter().flat_map(|one| programs(&one.name, &one.text, around)).collect();
-            scripts.into_iter().chain(machines).chain(started).collect()
-        }
+        Kind::AccelerateConfig => of_accelerate(file, path, around),
         Kind::Environment => {
             let reads = ["--env-file", "EnvironmentFile=", "source ", ". "];
             others(path, READERS, around, |text| {
@@ -190,7 +172,14 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let files = if texts.is_empty() { Vec::new() } else { named(&file.name, &all, DATA, around) };
             found.into_iter().chain(files).collect()
         }
-        Kind::Hostfile => starters(path, around),
+        Kind::Hostfile => {
+            let hosts: Vec<&str> =
+                file.text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+            let composes = others(path, MANIFESTS, around, |text| {
+                text.contains("services:") && hosts.iter().any(|host| text.contains(host))
+            });
+            starters(path, around).into_iter().chain(composes).collect()
+        }
         _ => others(path, SCRIPTS, around, |_| true),
     };
     file.over.extend(others);

@@ -264,8 +264,8 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     error.hint(
         "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
          .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
-         environment*.yml, *.py, *.service, .github/workflows/*.yml, Makefile, crontab, Kubernetes \
-         manifests, templates of Helm and accelerate's configuration (*.yaml)",
+         environment*.yml, *.py, *.service, .github/workflows/*.yml, Makefile, crontab, limits.conf, \
+         Kubernetes manifests, templates of Helm and accelerate's configuration (*.yaml)",
     )
 }
 
@@ -275,9 +275,9 @@ const BY_CONTENTS: &[Kind] =
 
 /// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
 fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {
-    let json = may_be_deepspeed(name);
     let shows = |kind: Kind| match kind {
-        Kind::DeepspeedConfig => json,
+        Kind::DeepspeedConfig => may_be_deepspeed(name),
+        Kind::Limits => true,
         kind => BY_CONTENTS.contains(&kind) || kind == Kind::Compose && is_compose(text),
     };
     match detect(name, text) {

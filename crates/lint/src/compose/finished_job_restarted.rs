@@ -19,8 +19,27 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  train:\n    image: train:1\n    command: [accelerate, launch, finetune.py]\n    \
              gpus: all\n    ipc: host\n    restart: unless-stopped\n",
         ),
+        compose(
+            "services:\n  train:\n    image: train:1\n    command: python train.py --data-dir /data --epochs \
+             30\n    restart: always\n",
+        ),
     ],
     silent: &[
+        // It may wait for the next job.
+        compose(
+            "services:\n  train:\n    image: train:1\n    command: python train_worker.py --queue \
+             redis://q\n    \
+             restart: always\n",
+        ),
+        compose(
+            "services:\n  train:\n    image: train:1\n    command: python train.py --epochs 30 --resume \
+             auto\n    \
+             restart: always\n",
+        ),
+        compose(
+            "services:\n  train:\n    image: train:1\n    command: python train.py --epochs 30\n    restart: \
+             on-failure\n",
+        ),
         compose(
             "services:\n  train:\n    image: train:1\n    command: torchrun --standalone \
              --nproc-per-node=8 train.py\n    gpus: all\n    ipc: host\n    restart: on-failure:3\n",
@@ -34,6 +53,14 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Compose) -> Vec<Found> {
     file.services.iter().filter_map(fault).collect()
+}
+
+/// An option that ends a training: `--epochs`, `--max_steps=1000`.
+fn is_bound(word: &str) -> bool {
+    const OPTIONS: &[&str] =
+        &["--epochs", "--num-epochs", "--num-train-epochs", "--max-epochs", "--max-steps", "--train-steps"];
+    let name = word.split('=').next().unwrap_or_default().replace('_', "-");
+    OPTIONS.contains(&name.as_str())
 }
 
 fn fault(service: &Service) -> Option<Found> {
@@ -54,7 +81,10 @@ fn fault(service: &Service) -> Option<Found> {
          beginning",
         service.title
     );
-    (programs::launches(&command) && trains && !resumes).then(|| {
+    // `python train.py` may wait for work; a number of epochs or steps ends it.
+    let python =
+        words.iter().any(|word| programs::is_python(word)) && words.iter().any(|word| is_bound(word));
+    ((programs::launches(&command) || python) && trains && !resumes).then(|| {
         Found::warning(
             service.line_of("restart"),
             message,

@@ -1,6 +1,6 @@
 //! A command for more GPUs, or other GPUs, than its service gets.
 
-use crate::read::compose::{Compose, Gpus, Service};
+use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, named};
 use crate::workers;
 
@@ -24,6 +24,11 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    environment: {CUDA_VISIBLE_DEVICES: \"2,3\"}\n    gpus: \
              [{device_ids: [\"2\", \"3\"], capabilities: [gpu]}]\n",
         ),
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    ipc: host\n    command: --model m \
+             --tensor-parallel-size 4 --distributed-executor-backend mp\n    gpus: [{count: 2, \
+             capabilities: [gpu]}]\n",
+        ),
         named(
             "run.sh",
             "docker run --gpus '\"device=0,1\"' --ipc=host vllm/vllm-openai:v0.6.3 --model a/b \
@@ -41,6 +46,11 @@ pub(crate) const RULE: Rule = Rule {
              environment: [\"CUDA_VISIBLE_DEVICES=1,0\"]\n    gpus: [{count: 2, capabilities: [gpu]}]\n",
         ),
         compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    ipc: host\n    command: --model m \
+             --tensor-parallel-size 4 --distributed-executor-backend ray\n    gpus: [{count: 2, \
+             capabilities: [gpu]}]\n",
+        ),
+        compose(
             "services:\n  a:\n    image: b\n    ipc: host\n    command: torchrun --nproc_per_node=8 \
                 t.py\n    gpus: all\n",
         ),
@@ -54,11 +64,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 /// The number of GPUs of a service, where the file says it.
 fn count(service: &Service) -> Option<u64> {
-    match service.gpus()? {
-        Gpus::Count(count) if count > 0 => Some(count),
-        Gpus::Ids(ids) if !ids.iter().any(|id| id.contains(['$', '=', ':'])) => u64::try_from(ids.len()).ok(),
-        _ => None,
-    }
+    service.gpus()?.count()
 }
 
 fn gpus(count: u64) -> String {

@@ -1,5 +1,7 @@
 //! A health check with a program that the image does not contain.
 
+use std::rc::Rc;
+
 use serde_yaml::Value;
 
 use super::unhealthy_before_loaded::waits_for;
@@ -126,12 +128,12 @@ fn quoted(word: &str) -> String {
 }
 
 /// The image of a service as far as its Dockerfile or its name shows it.
-fn image(file: &Compose, service: &Service) -> Option<Dockerfile> {
+fn image(file: &Compose, service: &Service) -> Option<Rc<Dockerfile>> {
     if service.at(&["build"]).is_some() {
         return file.built(service);
     }
     let name = service.text("image").filter(|name| !name.contains('$'))?;
     let made_of = MADE_OF.iter().find(|(known, _)| is_image(&name, known) && !name.contains("rocm"));
     let base = made_of.map_or(name.as_str(), |(_, base)| base);
-    Some(Dockerfile::read(file.catalog, &format!("FROM {base}\n"), &Context::new()))
+    Some(Rc::new(Dockerfile::read(file.catalog, &format!("FROM {base}\n"), &Context::new())))
 }

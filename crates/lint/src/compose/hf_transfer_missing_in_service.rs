@@ -57,7 +57,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let (key, value) = value(file, service)?;
-    let why = missing(&value, &file.built(service)?)?;
+    let why = missing(&value, file.built(service)?.as_ref())?;
     Some(Found::warning(service.line_of(key), format!("service {}: {why}", service.name), FIX))
 }
 

@@ -259,15 +259,36 @@ fn for_container(service: &Service) -> Option<Found> {
             service.name,
             value.as_deref().unwrap_or_default()
         );
-        (plain || braced).then(|| {
-            Found::warning(
-                service.line_of("command"),
-                message,
-                format!(
-                    "Write `$${name}`, and run the \
-                command in a shell"
-                ),
-            )
-        })
+        let fix = match in_a_shell(service) {
+            true => format!("Write `$${name}`"),
+            false => format!("Write `$${name}`, and run the command in a shell"),
+        };
+        (plain || braced).then(|| Found::warning(service.line_of("command"), message, fix))
     })
+}
+
+/// Whether a shell reads the command, and so replaces `$NAME`.
+fn in_a_shell(service: &Service) -> bool {
+    let words = [service.list(&["entrypoint"]), service.list(&["command"])].concat();
+    let program = words.first().and_then(|word| word.rsplit('/').next());
+    let is_option = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    matches!(program, Some("sh" | "bash" | "dash" | "ash" | "zsh")) && words.iter().skip(1).any(is_option)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Kind, lint};
+
+    #[test]
+    fn a_command_of_a_shell_needs_no_second_shell() {
+        for (command, shell) in [("[bash, -c, \"echo $A\"]", false), ("[echo, $A]", true)] {
+            let text =
+                format!("services:\n  a:\n    image: b\n    environment: {{A: x}}\n    command: {command}\n");
+            let file = File::new(catalog::testing::catalog(), "compose.yaml", &text, Kind::Compose);
+            let found = lint(&[&RULE], &[], &file);
+            let fix = &found[0].found.fixes;
+            assert_eq!(format!("{fix:?}").contains("in a shell"), shell, "{fix:?}");
+        }
+    }
 }

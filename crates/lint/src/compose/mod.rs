@@ -33,6 +33,7 @@ pub(crate) mod healthcheck_program_missing;
 pub(crate) mod hf_transfer_missing_in_service;
 pub(crate) mod home_of_root_mounted;
 pub(crate) mod infiniband_incomplete;
+pub(crate) mod interpolated_variable_not_passed;
 pub(crate) mod interpolation_invalid;
 pub(crate) mod merged_environment_lost;
 pub(crate) mod model_path_not_mounted;

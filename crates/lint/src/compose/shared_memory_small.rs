@@ -133,7 +133,9 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
         return Some(for_build(file, service, &size, several));
     }
     let (why, several) = known?;
-    let memory = match service.text("shm_size").filter(|_| file.stack == IsStack::No) {
+    let size = service.text("shm_size").filter(|_| file.stack == IsStack::No);
+    let is_set = size.is_some();
+    let memory = match size {
         Some(size) if size.bytes().all(|digit| digit.is_ascii_digit()) => {
             format!("only {size} bytes of shared memory (shm_size)")
         }
@@ -142,7 +144,9 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
     };
     let message = format!("{} {why} with {memory}; NCCL and data loaders may run out of it", service.title);
     let fix = match file.stack {
+        _ if file.run && is_set => "Set `--shm-size 8g`, or add `--ipc=host`",
         _ if file.run => "Add `--shm-size 8g` or `--ipc=host`",
+        IsStack::No if is_set => "Set `shm_size: 8gb`, or add `ipc: host`",
         IsStack::No => "Add `shm_size: 8gb` or `ipc: host`",
         _ => "Add the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}`",
     };

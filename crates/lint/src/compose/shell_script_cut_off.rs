@@ -67,5 +67,5 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
 
 /// The ENTRYPOINT of the image that a service is built from.
 fn of_image(file: &Compose, service: &Service) -> Option<Vec<String>> {
-    entrypoint(&file.built(service)?)?.json.clone()
+    entrypoint(file.built(service)?.as_ref())?.json.clone()
 }

@@ -53,9 +53,9 @@ fn judge(config: &Config) -> Vec<Found> {
             return None;
         }
         let (file, line, certain) = config.nearby.iter().find_map(|nearby| {
-            let place = match nearby.name.ends_with(".py") {
-                true => in_program(config, &nearby.text, other),
-                false => in_script(config, &nearby.text, other, own),
+            let place = match config.programs().iter().find(|one| one.name == nearby.name) {
+                Some(program) => in_program(config, program, other),
+                None => in_script(config, &nearby.text, other, own),
             };
             place.map(|(line, certain)| (nearby.name.as_str(), line, certain))
         })?;
@@ -95,8 +95,7 @@ fn in_script(config: &Config, text: &str, other: &str, own: &str) -> Option<(usi
 }
 
 /// `TrainingArguments(bf16=True, deepspeed="ds_config.json")`.
-fn in_program(config: &Config, text: &str, other: &str) -> Option<(usize, bool)> {
-    let program = Program::read(config.catalog, text);
+fn in_program(config: &Config, program: &Program, other: &str) -> Option<(usize, bool)> {
     let arguments = program.calls.iter().find(|call| {
         let file = call.keyword("deepspeed").map(|one| one.text.trim_matches(['"', '\'']).rsplit('/').next());
         call.name.ends_with("TrainingArguments")

@@ -1,7 +1,11 @@
 //! Numbers of the configuration that differ from those of TrainingArguments.
 
+use crate::file::Over;
+use crate::programs::option;
 use crate::read::config::Config;
 use crate::read::python::{Program, number};
+use crate::read::script::Script;
+use crate::read::script_values;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -11,6 +15,15 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("trainer_argument_contradicts.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
+        named_with(
+            "ds_config.json",
+            "{\n  \"gradient_accumulation_steps\": \"auto\",\n  \"train_micro_batch_size_per_gpu\": 8\n}\n",
+            &[(
+                "run.sh",
+                "deepspeed --num_gpus 4 run_summarization.py \\\n  --deepspeed ds_config.json \\\n  \
+                 --per_device_train_batch_size 4\n",
+            )],
+        ),
         named_with(
             "ds_config.json",
             "{\n  \"train_micro_batch_size_per_gpu\": \"auto\",\n  \"gradient_accumulation_steps\": 8\n}\n",
@@ -31,6 +44,38 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_micro_batch_size_per_gpu\": 8\n}\n",
+            &[(
+                "run.sh",
+                "deepspeed run_clm.py --deepspeed ds_config.json --per_device_train_batch_size 8 \
+                 --gradient_accumulation_steps 2\n",
+            )],
+        ),
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_micro_batch_size_per_gpu\": 8\n}\n",
+            &[(
+                "run.sh",
+                "deepspeed run_clm.py --deepspeed other.json --per_device_train_batch_size 4\n\
+                 cp ds_config.json /out\n",
+            )],
+        ),
+        // Its own options.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_micro_batch_size_per_gpu\": 8\n}\n",
+            &[
+                ("run.sh", "deepspeed t.py --deepspeed ds_config.json --per_device_train_batch_size 4\n"),
+                ("t.py", "import argparse\nimport deepspeed\nCONFIG = \"ds_config.json\"\n"),
+            ],
+        ),
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_micro_batch_size_per_gpu\": 8\n}\n",
+            &[("run.sh", "deepspeed t.py --deepspeed ds_config.json --per_device_train_batch_size $BATCH\n")],
+        ),
         named_with(
             "ds_config.json",
             "{\n  \"train_micro_batch_size_per_gpu\": \"auto\",\n  \"gradient_accumulation_steps\": \
@@ -66,12 +111,63 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 fn judge(config: &Config) -> Vec<Found> {
-    let programs = config.nearby.iter().filter(|one| one.name.ends_with(".py"));
-    programs.flat_map(|nearby| in_program(config, &nearby.name, &nearby.text)).collect()
+    let found: Vec<Found> =
+        config.programs().iter().flat_map(|program| in_program(config, program)).collect();
+    let mut scripts = config.nearby.iter().filter(|one| !one.name.ends_with(".py"));
+    match found.is_empty() {
+        true => scripts.find_map(|script| in_script(config, script).into_iter().next()).into_iter().collect(),
+        false => found,
+    }
 }
 
-fn in_program(config: &Config, name: &str, text: &str) -> Vec<Found> {
-    let program = Program::read(config.catalog, text);
+/// What a script gives to a program that parses TrainingArguments: `--deepspeed ds_config.json`.
+fn in_script(config: &Config, script: &Over) -> Vec<Found> {
+    let read = Script::read(config.catalog, &script.text);
+    let mut found = Vec::new();
+    for command in script_values::commands(&read) {
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let file = option(&words, &["deepspeed"]);
+        let is_this = |path: String| path.rsplit('/').next() == Some(config.base());
+        if !file.is_some_and(is_this) || !parses_arguments(config, &words) {
+            continue;
+        }
+        found.extend(PAIRS.iter().filter_map(|(key, argument)| {
+            let given = option(&words, &[argument])?;
+            let (ours, theirs) = (config.json.number(key)?, given.parse::<f64>().ok()?);
+            let message = contradiction(key, ours, argument, theirs, command.line, &script.name);
+            differ(ours, theirs)
+                .then(|| Found::error(config.json.line(key), message, format!("Write \"auto\" for {key}")))
+        }));
+    }
+    found
+}
+
+/// Whether the program of a command has these options from transformers: one that is not there is taken to.
+fn parses_arguments(config: &Config, words: &[&str]) -> bool {
+    let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let Some(program) = words.iter().find(|word| word.ends_with(".py")) else { return false };
+    let known = config.nearby.iter().find(|one| base(&one.name) == base(program));
+    known.is_none_or(|one| {
+        one.text.contains("TrainingArguments")
+            || one.text.contains("HfArgumentParser")
+            || one.text.contains("TrlParser")
+    })
+}
+
+fn differ(ours: f64, theirs: f64) -> bool {
+    (ours - theirs).abs() > f64::EPSILON * ours.abs().max(theirs.abs())
+}
+
+fn contradiction(key: &str, ours: f64, argument: &str, theirs: f64, line: usize, file: &str) -> String {
+    format!(
+        "{key} is {ours}, but {argument} is {theirs} in line {line} of {file}; transformers stops with \
+         `Please \
+         correct the following DeepSpeed config values that mismatch TrainingArguments values`"
+    )
+}
+
+fn in_program(config: &Config, program: &Program) -> Vec<Found> {
+    let name = &program.name;
     let own = |one: &crate::read::python::Argument| {
         one.text.starts_with(['"', '\''])
             && one.text.trim_matches(['"', '\'']).rsplit('/').next() == Some(config.base())
@@ -85,14 +181,9 @@ fn in_program(config: &Config, name: &str, text: &str) -> Vec<Found> {
     let found = PAIRS.iter().filter_map(|(key, argument)| {
         let given = call.keyword(argument)?;
         let (ours, theirs) = (config.json.number(key)?, number(&given.text)?);
-        let message = format!(
-            "{key} is {ours}, but {argument} is {theirs} in line {} of {name}; transformers stops with \
-             `Please \
-             correct the following DeepSpeed config values that mismatch TrainingArguments values`",
-            given.line
-        );
-        let differ = (ours - theirs).abs() > f64::EPSILON * ours.abs().max(theirs.abs());
-        differ.then(|| Found::error(config.json.line(key), message, format!("Write \"auto\" for {key}")))
+        let message = contradiction(key, ours, argument, theirs, given.line, name);
+        differ(ours, theirs)
+            .then(|| Found::error(config.json.line(key), message, format!("Write \"auto\" for {key}")))
     });
     found.collect()
 }

@@ -1,7 +1,7 @@
 //! Operators are built ahead for GPUs that nobody named.
 
 use crate::compiles;
-use crate::cuda_extensions::{makes_extension, setup_text};
+use crate::cuda_extensions::makes_extension;
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
@@ -11,8 +11,9 @@ const EXTENSION: &str = "from setuptools import setup\nfrom torch.utils.cpp_exte
                          cmdclass={'build_ext': BuildExtension})\n";
 
 /// A setup.py with CUDA code behind a switch.
-const SWITCHED: &str = "import os, torch\nfrom setuptools import setup\nfrom torch.utils.cpp_extension \
-                        import BuildExtension, CppExtension, CUDAExtension\nExt = CppExtension\nif \
+pub(super) const SWITCHED: &str = "import os, torch\nfrom setuptools import setup\nfrom \
+                        torch.utils.cpp_extension import BuildExtension, CppExtension, \
+                        CUDAExtension\nExt = CppExtension\nif \
                         torch.cuda.is_available() or os.environ.get('FORCE_CUDA') == '1':\n    Ext = \
                         CUDAExtension\nsetup(name='a', ext_modules=[Ext('a', ['a.cu'])], \
                         cmdclass={'build_ext': BuildExtension})\n";
@@ -135,8 +136,9 @@ fn extension(file: &Dockerfile, run: &Run) -> Option<Found> {
     if !known || run.state.opaque || run.variable("TORCH_CUDA_ARCH_LIST").is_some() {
         return None;
     }
-    let with_cuda =
-        |path: &String| setup_text(file, run, &setup_of(path)).is_some_and(|text| leaves_choice(text, run));
+    let with_cuda = |path: &String| {
+        file.text_at(&run.state, &setup_of(path)).is_some_and(|(_, text)| leaves_choice(text, run))
+    };
     let projects = projects(run);
     let name = projects.iter().find(|path| is_known(path, run) || with_cuda(path))?;
     let message = format!(
@@ -254,5 +256,5 @@ fn is_known(project: &str, run: &Run) -> bool {
 /// Whether a setup.py compiles CUDA code here, and leaves the choice of architectures to torch.
 fn leaves_choice(text: &str, run: &Run) -> bool {
     let own = ["ARCH_LIST", "gencode", "arch=", "-arch"];
-    makes_extension(text, run) && !own.iter().any(|word| text.contains(word))
+    makes_extension(text, run).is_some() && !own.iter().any(|word| text.contains(word))
 }

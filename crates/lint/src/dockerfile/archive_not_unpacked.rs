@@ -1,9 +1,11 @@
 //! An archive that is used as if ADD or COPY had unpacked it.
 
+use crate::read::dockerfile::archives::TAR_ENDS;
 use crate::read::dockerfile::copied::join;
 use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::stage::unquoted;
+use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -29,11 +31,35 @@ pub(crate) const RULE: Rule = Rule {
              RUN /opt/hpcx-v2.18/utils/hpcx_rebuild.sh\n",
         ),
         dockerfile(
+            "FROM nvcr.io/nvidia/tritonserver:24.05-py3\nARG R=1\nADD \
+             https://artifacts.example.com/models-${R}.tar.gz /models/\nEXPOSE 8000\nCMD [\"tritonserver\", \
+             \"--model-repository=/models/repository\"]\n",
+        ),
+        dockerfile(
             "FROM ubuntu:24.04\nADD https://download.example/nccl.txz /opt/nccl\nWORKDIR /opt/nccl\nRUN \
              make\n",
         ),
     ],
     silent: &[
+        dockerfile(
+            "FROM nvcr.io/nvidia/tritonserver:24.05-py3\nADD --unpack=true https://a.example/models.tar.gz \
+             /models/\nCMD [\"tritonserver\", \"--model-repository=/models/repository\"]\n",
+        ),
+        dockerfile(
+            "FROM nvcr.io/nvidia/tritonserver:24.05-py3\nADD https://a.example/models.tar.gz /models/\nRUN \
+             tar xzf \
+             /models/models.tar.gz -C /models\nCMD [\"tritonserver\", \
+             \"--model-repository=/models/repository\"]\n",
+        ),
+        dockerfile(
+            "FROM nvcr.io/nvidia/tritonserver:24.05-py3\nADD https://a.example/models.tar.gz /models/\nCOPY \
+             repository /models/repository\nCMD [\"tritonserver\", \
+             \"--model-repository=/models/repository\"]\n",
+        ),
+        dockerfile(
+            "FROM nvcr.io/nvidia/tritonserver:24.05-py3\nADD https://a.example/models.tar.gz /models/\nCOPY \
+             start.sh /\nENTRYPOINT [\"/start.sh\"]\nCMD [\"--model-repository=/models/repository\"]\n",
+        ),
         dockerfile(
             "# syntax=docker/dockerfile:1.17\nFROM ubuntu:24.04\n\
              ADD --unpack=true https://download.example/openmpi-5.0.6.tar.bz2 /opt/src/\n\
@@ -55,9 +81,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// What the names of archives end with, longest first.
-const ENDS: &[&str] =
-    &[".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".tbz2", ".tbz", ".txz", ".zip"];
+const UNPACK_DOWNLOAD: &str = "Write `ADD --unpack=true` (docker/dockerfile:1.17), or unpack it in a RUN: \
+                               `curl -fsSL URL | tar xz`";
 
 /// What unpacks archives.
 const UNPACK: &[&str] =
@@ -68,35 +93,36 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     for stage in &file.stages {
         for (at, one) in stage.instructions.iter().enumerate() {
             if matches!(one.keyword.as_str(), "ADD" | "COPY") && one.flag("from").is_none() {
-                found.extend(fault(stage, at, one));
+                let is_last = std::ptr::eq(stage, file.stages.last().unwrap_or(stage));
+                found.extend(fault(file, stage, at, one, is_last));
             }
         }
     }
     found
 }
 
-fn fault(stage: &Stage, at: usize, one: &Instruction) -> Option<Found> {
+fn fault(file: &Dockerfile, stage: &Stage, at: usize, one: &Instruction, is_last: bool) -> Option<Found> {
     let [source, target] = one.words()[..] else { return None };
     let value = |text: &str| expand(&unquoted(text), &stage.end.variables);
     let (source, target) = (value(source), value(target));
     let remote = source.text.starts_with("http://") || source.text.starts_with("https://");
     let path = source.text.split(['?', '#']).next().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
-    let end = ENDS.iter().find(|end| name.ends_with(**end))?;
-    // ADD unpacks a tar archive of the build context.
-    let unpacked = one.keyword == "ADD" && !remote && *end != ".zip";
-    if unpacked || one.flag("unpack").is_some() || !source.known || !target.known || name.contains('*') {
+    let end = TAR_ENDS.iter().chain(&[".zip"]).find(|end| name.ends_with(**end))?;
+    let said = one.flags.iter().any(|flag| flag.starts_with("--unpack"));
+    if said || one.unpacks(&source.text) || !source.known || !target.known || name.contains('*') {
         return None;
     }
     let stem = name.strip_suffix(end)?;
-    let directory = working_directory(stage, at);
-    let place = join(&directory, &target.text);
+    let place = join(&working_directory(stage, at), &target.text);
     let whole = target.text.ends_with('/') || matches!(target.text.as_str(), "." | "./");
     let roots: Vec<String> = match whole {
         true => names(path, stem, remote).iter().map(|name| join(&place, name)).collect(),
-        false => vec![place],
+        false => vec![place.clone()],
     };
-    let (used, line) = first_use(stage, at, &roots)?;
+    let Some((used, line)) = first_use(stage, at, &roots) else {
+        return started_from(file, stage, at, &join(&place, name)).filter(|_| whole && is_last);
+    };
     let what = match (one.keyword.as_str(), remote) {
         ("COPY", _) => "COPY unpacks nothing",
         (_, true) => "ADD does not unpack what it downloads",
@@ -107,13 +133,61 @@ fn fault(stage: &Stage, at: usize, one: &Instruction) -> Option<Found> {
         false => format!("{what}, and line {line} uses {used} as a directory; it is the archive itself"),
     };
     let fix = match remote {
-        true => {
-            "Write `ADD --unpack=true` (docker/dockerfile:1.17), or unpack it in a RUN: `curl -fsSL URL | \
-             tar xz`"
-        }
+        true => UNPACK_DOWNLOAD,
         false => "Unpack it in a RUN with `tar xf`, or use ADD for a tar archive",
     };
     Some(Found::error(one.line, message, fix))
+}
+
+/// Directories of images that have nothing in them but what the file puts there.
+const OWN: &[&str] = &["/model", "/models", "/model_repository", "/weights", "/checkpoints", "/dataset"];
+
+/// Whether an instruction may put files into a directory, or unpacks something.
+fn puts(one: &Instruction, directory: &str) -> bool {
+    let mut texts =
+        std::iter::once(&one.text.text).chain(one.heredocs.iter().map(|heredoc| &heredoc.text.text));
+    let unpacks = |text: &String| {
+        let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        words.any(|word| UNPACK.contains(&word))
+    };
+    let plain = matches!(one.keyword.as_str(), "ENV" | "LABEL" | "EXPOSE" | "HEALTHCHECK");
+    !plain && texts.any(|text| text.contains(directory) || unpacks(text))
+}
+
+/// A path below the directory of an archive that the container starts with, although nothing else puts a file
+/// there.
+fn started_from(file: &Dockerfile, stage: &Stage, at: usize, archive: &str) -> Option<Found> {
+    let (directory, name) = archive.rsplit_once('/')?;
+    if !OWN.iter().any(|own| directory == *own || directory.starts_with(&format!("{own}/"))) {
+        return None;
+    }
+    let starts = |one: &Instruction| matches!(one.keyword.as_str(), "CMD" | "ENTRYPOINT");
+    let others = stage.instructions.iter().enumerate().filter(|(index, one)| *index != at && !starts(one));
+    let lineage = file.lineage(stage).into_iter().skip(1).flat_map(|one| &one.instructions);
+    if others.map(|(_, one)| one).chain(lineage).any(|one| puts(one, directory)) {
+        return None;
+    }
+    let commands = started(file);
+    let words = commands.iter().flat_map(|one| &one.words).filter(|word| word.known);
+    // A script may unpack it first.
+    let mut script = commands.iter().filter_map(|one| one.words.first());
+    if script.any(|word| word.text.contains('/') || UNPACK.contains(&word.text.as_str())) {
+        return None;
+    }
+    let below = |text: &str| text.starts_with(&format!("{directory}/")) && text != archive;
+    let word = words.into_iter().find_map(|word| {
+        let value = word.text.split_once('=').map_or(word.text.as_str(), |(_, value)| value);
+        below(value).then(|| value.to_owned())
+    })?;
+    let one = &stage.instructions[at];
+    let what =
+        if one.keyword == "ADD" { "ADD does not unpack what it downloads" } else { "COPY unpacks nothing" };
+    let message = format!(
+        "{what}: {directory} has only {name}, and {word}, which the container starts with, \
+         does not exist"
+    );
+    let fix = if one.keyword == "ADD" { UNPACK_DOWNLOAD } else { "Unpack it in a RUN with `tar xf`" };
+    Some(Found::warning(one.line, message, fix))
 }
 
 /// The directories that an archive of this name has in it: its own name, and for those of GitHub that of the

@@ -95,12 +95,8 @@ fn unpacked(stage: &Stage, at: usize, command: &Command) -> Option<Found> {
     let before = &stage.instructions[..at];
     let add = before.iter().find(|one| {
         let words = one.words();
-        let own = words
-            .iter()
-            .rev()
-            .skip(1)
-            .any(|word| word.rsplit('/').next() == Some(name) && !word.contains("://"));
-        one.keyword == "ADD" && own && one.flag("unpack") != Some("false")
+        let mut sources = words.iter().rev().skip(1);
+        sources.any(|word| word.rsplit('/').next() == Some(name) && one.unpacks(word))
     })?;
     // Another one may have brought the file too.
     let again = before.iter().any(|one| one.line != add.line && one.text.text.contains(name));

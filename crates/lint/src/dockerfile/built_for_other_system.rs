@@ -152,7 +152,7 @@ fn linked(file: &Dockerfile, made: &Stage, by: &Run) -> Option<String> {
         by.command.words.iter().any(|word| matches!(word.text.as_str(), "-cudart=shared" | "shared"));
     // llama.cpp links cuBLAS.
     let ggml = made.runs.iter().any(|run| run.command.text().contains("-DGGML_CUDA=ON"));
-    let lists = file.context.get("CMakeLists.txt").and_then(Option::as_deref).unwrap_or_default();
+    let lists = file.context_text("CMakeLists.txt").unwrap_or_default();
     let listed = LIBRARIES.iter().find(|name| {
         lists.contains(&format!("CUDA::{name}")) && !lists.contains(&format!("CUDA::{name}_static"))
     });

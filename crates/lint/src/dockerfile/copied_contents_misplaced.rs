@@ -35,11 +35,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return Vec::new() };
     let found = started_files(file).into_iter().find_map(|path| {
         let places = end.files.candidates(&path);
-        let is_known = |one: &String| matches!(file.context.get(one), Some(Some(_)));
-        let absent = !places.is_empty() && !places.iter().any(is_known);
-        let is_there = |other: &String| {
-            end.files.candidates(other).iter().any(|one| matches!(file.context.get(one), Some(Some(_))))
-        };
+        let absent = !places.is_empty() && !places.iter().any(|one| file.context_text(one).is_some());
+        let is_there = |other: &String| file.text_at(end, other).is_some();
         let right = shorter(&path).into_iter().find(is_there).filter(|_| absent)?;
         let message = format!(
             "{path} does not exist in the image: COPY of a directory copies what is in it, so that the \

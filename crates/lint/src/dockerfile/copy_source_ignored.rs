@@ -32,7 +32,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let Some(text) = file.context.get(".dockerignore").and_then(Option::as_deref) else { return Vec::new() };
+    let Some(text) = file.context_text(".dockerignore") else { return Vec::new() };
     let ignored = Ignored::read(text);
     let copies = file.instructions.iter().filter(|one| {
         matches!(one.keyword.as_str(), "COPY" | "ADD")

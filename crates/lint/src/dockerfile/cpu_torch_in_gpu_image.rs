@@ -1,9 +1,12 @@
 //! A torch without CUDA in an image for GPUs.
 
+use super::copied_contents_misplaced::started_files;
 use crate::base::is_jetson_without_torch;
+use crate::cuda_use::always_uses_cuda;
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
+use crate::read::python::Program;
+use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile, with};
 use crate::torch::{self, Known};
 
 pub(crate) const RULE: Rule = Rule {
@@ -16,6 +19,15 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile(
             "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
              python3-pip\nRUN pip3 install torch==2.3.1 --index-url https://download.pytorch.org/whl/cpu\n",
+        ),
+        with(
+            "FROM python:3.11-slim\nWORKDIR /app\nRUN pip install torch==2.3.1 --index-url \
+             https://download.pytorch.org/whl/cpu\nCOPY train.py .\nCMD [\"python\", \"train.py\"]\n",
+            &[(
+                "train.py",
+                "import torch\n\ndef main():\n    device = torch.device(\"cuda\")\n    model = \
+                 torch.nn.Linear(2, 2).to(device)\n\nif __name__ == \"__main__\":\n    main()\n",
+            )],
         ),
         dockerfile(
             "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n\
@@ -40,6 +52,42 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        with(
+            "FROM python:3.11\nRUN pip install torch==2.3.1 --index-url \
+             https://download.pytorch.org/whl/cpu\n\
+             COPY prep.py .\nCMD [\"python\", \"prep.py\"]\n",
+            &[(
+                "prep.py",
+                "import torch\ndevice = torch.device(\"cuda\" if torch.cuda.is_available() else \
+                 \"cpu\")\nx = \
+                 torch.ones(1).to(device)\n",
+            )],
+        ),
+        with(
+            "FROM python:3.11\nRUN pip install torch==2.3.1 --index-url \
+             https://download.pytorch.org/whl/cpu\n\
+             COPY prep.py .\nCMD [\"python\", \"prep.py\"]\n",
+            &[(
+                "prep.py",
+                "import sys\nimport torch\nif sys.argv[1:]:\n    x = torch.ones(1).to(\"cuda\")\n",
+            )],
+        ),
+        with(
+            "FROM python:3.11\nRUN pip install torch==2.3.1 --index-url \
+             https://download.pytorch.org/whl/cpu\n\
+             COPY prep.py train.py ./\nCMD [\"python\", \"prep.py\"]\n",
+            &[("prep.py", "import torch\n"), ("train.py", "import torch\nd = torch.device(\"cuda\")\n")],
+        ),
+        with(
+            "FROM python:3.11\nRUN pip install torch==2.3.1 --index-url \
+             https://download.pytorch.org/whl/cpu\n\
+             COPY prep.py .\nCMD [\"python\", \"prep.py\"]\n",
+            &[(
+                "prep.py",
+                "import torch\ntry:\n    x = torch.ones(1).cuda()\nexcept Exception:\n    x = \
+                 torch.ones(1)\n",
+            )],
+        ),
         dockerfile(
             "FROM nvcr.io/nvidia/l4t-jetpack:r36.4.0\nRUN apt-get update && apt-get install -y \
              python3-pip\nRUN pip3 install torch==2.5.1 --extra-index-url \
@@ -84,9 +132,13 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let stages = file.shipped();
     let Some((first, last)) = stages.first().zip(stages.last()) else { return Vec::new() };
-    let jetson = file.base(last).filter(|base| base.known && is_jetson_without_torch(&base.text));
     let cuda = first.end.image.filter(|image| image.cuda.is_some()).map(|image| image.reference());
-    let Some(base) = jetson.map(|base| base.text.clone()).or(cuda) else { return Vec::new() };
+    let jetson = file.base(last).filter(|base| base.known && is_jetson_without_torch(&base.text));
+    let base = jetson.map(|base| base.text.clone()).or(cuda);
+    let used = if base.is_none() { use_of_cuda(file) } else { None };
+    if base.is_none() && used.is_none() {
+        return Vec::new();
+    }
     if uses_gpu_otherwise(&stages) {
         return Vec::new();
     }
@@ -97,12 +149,32 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         return Vec::new();
     };
     let Source::Cpu(location, why) = source else { return Vec::new() };
-    let message = format!("{why}; torch.cuda.is_available() is False, though the image is based on {base}");
+    let message = match (base, used) {
+        (None, Some((path, line))) => format!(
+            "{why}, but {path}, which the container starts, uses CUDA in line {line}: `Torch not compiled \
+             with \
+             CUDA enabled`"
+        ),
+        (base, _) => format!(
+            "{why}; torch.cuda.is_available() is False, though the image is based on {}",
+            base.unwrap_or_default()
+        ),
+    };
     let fix = match jetson {
         Some(_) => "Install NVIDIA's wheel of torch for this JetPack",
         None => "Install it from the index of a CUDA build, such as whl/cu124",
     };
     vec![Found::warning(location, message, fix)]
+}
+
+/// The program that a container starts, and the line where it uses CUDA in every run.
+fn use_of_cuda(file: &Dockerfile) -> Option<(String, usize)> {
+    let end = &file.stages.last()?.end;
+    started_files(file).iter().filter(|path| path.ends_with(".py")).find_map(|path| {
+        let places = end.files.candidates(path);
+        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+        Some((path.clone(), always_uses_cuda(&Program::read(file.catalog, text))?))
+    })
 }
 
 /// Whether something else in an image is there for the GPU: JAX, TensorFlow or another library with CUDA.

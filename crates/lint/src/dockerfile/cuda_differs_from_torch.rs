@@ -2,7 +2,7 @@
 
 use super::architecture_list_missing::{projects, setup_of};
 use crate::compiles;
-use crate::cuda_extensions::{makes_extension, setup_text};
+use crate::cuda_extensions::makes_extension;
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
@@ -205,7 +205,8 @@ fn extension(file: &Dockerfile, run: &Run, torch: &Torch, cuda: &str) -> Option<
     }
     let projects = projects(run);
     let name = projects.iter().find(|project| {
-        setup_text(file, run, &setup_of(project)).is_some_and(|text| makes_extension(text, run))
+        let text = file.text_at(&run.state, &setup_of(project));
+        text.is_some_and(|(_, text)| makes_extension(text, run).is_some())
     })?;
     let message = format!(
         "the CUDAExtension of {name} is compiled with the image's CUDA {}.{}, but {} is built for CUDA {}; \

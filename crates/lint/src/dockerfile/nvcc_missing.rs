@@ -1,10 +1,11 @@
 //! CUDA code is to be compiled where there is no nvcc.
 
-use super::architecture_list_missing::{local_projects, setup_of};
+use super::architecture_list_missing::{SWITCHED, local_projects, setup_of};
 use std::collections::BTreeMap;
 
 use crate::build_files::build_text;
 use crate::compiles;
+use crate::cuda_extensions::{Makes, makes_extension};
 use crate::read::cmake;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
@@ -65,6 +66,12 @@ pub(crate) const RULE: Rule = Rule {
                  setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
             )],
         ),
+        // The switch of the image decides, and another name stands for the class.
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nENV FORCE_CUDA=1\nCOPY . /app\nRUN pip \
+             install --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
         with(
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y g++ make\n\
              WORKDIR /k\nCOPY Makefile a.cu b.cu ./\nRUN make -j8 libkernels.so\n",
@@ -90,6 +97,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // A build sees no GPU: without the switch there is no CUDA code.
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nCOPY . /app\nRUN pip install \
+             --no-build-isolation /app\n",
+            &[("setup.py", SWITCHED)],
+        ),
         with(
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /k\nCOPY . .\nRUN ./build.sh\n",
             &[(
@@ -241,7 +254,7 @@ fn made_with_nvcc(file: &Dockerfile, run: &Run, languages: &mut BTreeMap<String,
     let (path, text) = build_text(file, run)?;
     let program = run.command.program();
     if program == "cmake" {
-        let enabled = *languages.entry(path.clone()).or_insert_with(|| has_language_cuda(text));
+        let enabled = *languages.entry(path.clone()).or_insert_with(|| cmake::has_language_cuda(text));
         return enabled.then(|| format!("{path} enables the language CUDA"));
     }
     if !matches!(program, "make" | "gmake") {
@@ -297,45 +310,11 @@ fn called_in_script(file: &Dockerfile, text: &str) -> Option<usize> {
     calls.map(|one| one.line).find(|line| !in_function(*line))
 }
 
-/// Whether CMake looks for a compiler of CUDA whatever happens: `project(a LANGUAGES CXX CUDA)`.
-fn has_language_cuda(text: &str) -> bool {
-    let all = cmake::commands(text);
-    let mut reached = all.iter().take_while(|one| one.name != "return").filter(|one| one.depth == 0);
-    reached.any(|one| {
-        let languages = match one.name.as_str() {
-            "project" => languages(&one.arguments),
-            "enable_language" => &one.arguments[..],
-            _ => return false,
-        };
-        languages.contains(&"CUDA")
-    })
-}
-
-/// The languages of `project(a LANGUAGES CXX CUDA)` and `project(a CXX CUDA)`.
-fn languages<'a>(arguments: &'a [&'a str]) -> &'a [&'a str] {
-    const KEYWORDS: &[&str] =
-        &["VERSION", "COMPAT_VERSION", "SPDX_LICENSE", "DESCRIPTION", "HOMEPAGE_URL", "LANGUAGES"];
-    let is_keyword = |one: &&str| KEYWORDS.contains(one);
-    let start = match arguments.iter().position(|one| *one == "LANGUAGES") {
-        Some(at) => at + 1,
-        None if arguments.iter().any(is_keyword) => return &[],
-        None => 1,
-    };
-    let rest = arguments.get(start..).unwrap_or_default();
-    let end = rest.iter().position(is_keyword).unwrap_or(rest.len());
-    &rest[..end]
-}
-
 /// Whether a project that a command builds has an extension in CUDA, and whether always.
 fn compiles_extension(file: &Dockerfile, run: &Run) -> Option<bool> {
     local_projects(run).iter().find_map(|project| {
-        let places = run.state.files.candidates(&setup_of(project));
-        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
-        let extension =
-            text.lines().any(|line| line.contains("CUDAExtension(") && !line.trim_start().starts_with('#'));
-        // `"nvcc": [...]` in extra_compile_args is no choice.
-        let choice = ["is_available", "CUDA_HOME", "environ", "getenv", "subprocess", "which("];
-        extension.then(|| !choice.iter().any(|word| text.contains(word)))
+        let (_, text) = file.text_at(&run.state, &setup_of(project))?;
+        Some(makes_extension(text, run)? == Makes::Always)
     })
 }
 

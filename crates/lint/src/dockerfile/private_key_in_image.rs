@@ -155,7 +155,7 @@ fn credentials(
     let what = match CREDENTIALS.iter().find(is) {
         Some((_, what)) => *what,
         None if may_hold_password(&path) && !from => {
-            let text = file.context.get(&path)?.as_deref()?;
+            let text = file.context_text(&path)?;
             let line = |line: &str| if of_variables { has_token(line) } else { has_password(line) };
             text.lines().any(line).then_some(if of_variables { "a token" } else { "a password" })?
         }
@@ -204,7 +204,7 @@ fn has_token(line: &str) -> bool {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
-    let ignored = file.context.get(".dockerignore").and_then(Option::as_deref).map(Ignored::read);
+    let ignored = file.context_text(".dockerignore").map(Ignored::read);
     for stage in file.shipped() {
         let copies = stage.instructions.iter().enumerate();
         for (index, copy) in copies.filter(|(_, one)| matches!(one.keyword.as_str(), "COPY" | "ADD")) {

@@ -34,8 +34,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn fault(file: &Dockerfile, run: &Run) -> Option<Found> {
     let install = run.install.as_ref().filter(|_| installs_project(run))?;
     let series = install.python.series.as_deref()?;
-    let places = run.state.files.candidates("pyproject.toml");
-    let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+    let (_, text) = file.text_at(&run.state, "pyproject.toml")?;
     let table: toml::Table = text.parse().ok()?;
     let wanted = table.get("project")?.get("requires-python")?.as_str()?;
     let allowed: VersionSpecifiers = wanted.parse().ok()?;

@@ -28,11 +28,27 @@ pub(crate) const RULE: Rule = Rule {
              python3-pip\nRUN pip install numpy\nENTRYPOINT python /srv/train.py\n",
         ),
         dockerfile(
+            "FROM nvidia/cuda:12.1.1-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3 python3-pip git ffmpeg libsm6\nCMD [\"python\", \"train.py\"]\n",
+        ),
+        dockerfile(
             "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS base\nRUN apt-get update && apt-get install -y \
              curl\nFROM base\nRUN python3 -m venv /opt/venv\n",
         ),
     ],
     silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python-is-python3 \
+             ffmpeg\nCMD [\"python\", \"x.py\"]\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 ffmpeg \
+             $EXTRA\nCMD [\"python\", \"x.py\"]\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python3-ros2 \
+             ffmpeg\nCMD [\"python\", \"x.py\"]\n",
+        ),
         dockerfile("FROM python:3.12-slim\nRUN pip install numpy\nCMD [\"python\", \"x.py\"]\n"),
         dockerfile(
             "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip python-is-python3\nRUN \
@@ -159,12 +175,23 @@ fn missing(command: &Command, state: &State, earlier: &[&Run], runs: &[Run]) -> 
         Kind::Absent if !pip => (all(&without_python) && !mentions("python")).then_some(Missing::Python3),
         Kind::Absent | Kind::System if pip => (all(&without_pip) && !mentions("pip")).then_some(Missing::Pip),
         Kind::System if program == "python" => {
-            let known = |name: &str| without_pip(name) || name == "python3-pip";
+            // Of Debian 11 and Ubuntu 20.04 on, only python-is-python3 and what depends on it has the name.
+            let release = state.system.map(|system| system.name.as_str()).unwrap_or_default();
+            let old = ["Debian 9", "Debian 10", "Ubuntu 16", "Ubuntu 18"].iter();
+            let any = !old.clone().any(|name| release.starts_with(name));
+            let other = |name: &str| any && !name.starts_with("python") && !name.contains('.');
+            let known =
+                |name: &str| without_pip(name) || name == "python3-pip" || other(name) || is_part(name);
             (all(&known) && !mentions("/python") && !mentions("alternatives") && !mentions("alias"))
                 .then_some(Missing::Python)
         }
         _ => None,
     }
+}
+
+/// Whether a package is a part of Debian's Python 3 that has no command `python`: `python3-venv`.
+fn is_part(name: &str) -> bool {
+    matches!(name, "python3-venv" | "python3-dev" | "python3-setuptools" | "python3-wheel" | "python3-numpy")
 }
 
 /// Whether a package is an interpreter of one series, or a part of it: `python3.11`, `python3.11-dev`.

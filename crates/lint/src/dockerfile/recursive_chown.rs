@@ -17,8 +17,13 @@ pub(crate) const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nCOPY src/ /app/src/\nCOPY ops/ /app/ops/\nRUN useradd u && chown -R u /app\n",
         ),
         dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN chmod -R a+w /opt/conda\n"),
+        dockerfile("FROM ubuntu:22.04\nCOPY . /app\nRUN [\"chown\", \"-R\", \"1000:1000\", \"/app\"]\n"),
+        dockerfile("FROM ubuntu:22.04\nCOPY [\".\", \"/app\"]\nRUN [\"chown\",\"-R\",\"1000\",\"/app\"]\n"),
     ],
     silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nCOPY [\"run.sh\",\"/app/run.sh\"]\nRUN [\"chmod\",\"-R\",\"755\",\"/app\"]\n",
+        ),
         dockerfile(
             "FROM ubuntu:22.04\nCOPY --chown=1000:1000 . /app\nRUN mkdir /data && chown -R 1000:1000 /data\n",
         ),
@@ -56,10 +61,11 @@ fn stage(stage: &Stage) -> Vec<Found> {
                 }
             }
             "COPY" | "ADD" => {
-                let words: Vec<&str> = text.split_whitespace().collect();
-                let target = instruction.json.as_ref().and_then(|words| words.last().cloned());
-                let target =
-                    target.or_else(|| words.last().map(|word| (*word).to_owned())).unwrap_or_default();
+                let words = match &instruction.json {
+                    Some(words) => words.iter().map(String::as_str).collect(),
+                    None => text.split_whitespace().collect::<Vec<_>>(),
+                };
+                let target = words.last().copied().unwrap_or_default();
                 // One file that is copied is stored again without harm.
                 let single = words.len() == 2
                     && words[0]
@@ -67,7 +73,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
                         .next()
                         .is_some_and(|name| name.contains('.') && name.len() > 2 && !name.contains('*'));
                 if !single {
-                    filled.push((absolute(&workdir, &target), instruction.line));
+                    filled.push((absolute(&workdir, target), instruction.line));
                 }
             }
             "RUN" => found.extend(changes(stage, index, &workdir, &filled)),
@@ -93,10 +99,16 @@ fn changes(stage: &Stage, index: usize, workdir: &str, filled: &[(String, usize)
             let path = absolute(workdir, &word.text);
             let below = format!("{}/", path.trim_end_matches('/'));
             let copied = filled.iter().filter(|(target, _)| target == &path || target.starts_with(&below));
-            let lines: Vec<String> = copied.take(LINES_LIMIT).map(|(_, line)| line.to_string()).collect();
+            let lines: Vec<String> = copied.map(|(_, line)| line.to_string()).collect();
             let why = match lines.as_slice() {
                 [one] => format!("the files copied in line {one}"),
-                [_, ..] => format!("the files copied in lines {}", lines.join(", ")),
+                [named @ .., last] if lines.len() <= LINES_LIMIT => {
+                    format!("the files copied in lines {} and {last}", named.join(", "))
+                }
+                [_, ..] => {
+                    let (named, more) = lines.split_at(LINES_LIMIT);
+                    format!("the files copied in lines {} and {} more", named.join(", "), more.len())
+                }
                 [] if LARGE.contains(&path.as_str()) || path.contains("site-packages") => {
                     "a large directory tree".to_owned()
                 }
@@ -120,5 +132,24 @@ fn absolute(workdir: &str, path: &str) -> String {
         "" | "." => workdir.to_owned(),
         _ if path.starts_with('/') => path.to_owned(),
         _ => format!("{}/{path}", workdir.trim_end_matches('/')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Context;
+
+    #[test]
+    fn more_lines_than_are_named() {
+        let message = |copies: usize| {
+            let copies: String = (0..copies).map(|at| format!("COPY d{at}/ /app/d{at}/\n")).collect();
+            let text = format!("FROM ubuntu:22.04\n{copies}RUN chown -R 1000 /app\n");
+            let file = Dockerfile::read(catalog::testing::catalog(), &text, &Context::new());
+            judge(&file).pop().map(|found| found.message).unwrap_or_default()
+        };
+        assert!(message(2).contains("in lines 2 and 3 a second"), "{}", message(2));
+        assert!(message(5).contains("in lines 2, 3, 4, 5 and 6 a second"), "{}", message(5));
+        assert!(message(8).contains("in lines 2, 3, 4, 5, 6 and 3 more a second"), "{}", message(8));
     }
 }

@@ -55,22 +55,32 @@ fn ending(runs: &[Run]) -> Option<Found> {
     let command = &runs[last].command;
     // In an `if`, a loop or a group it may be for what stands behind it.
     let what = if last + 1 == runs.len() { lost(command) } else { None };
-    let (message, fix) = what.or_else(|| shell_only(command, runs.len() == 1)).filter(|_| command.certain)?;
+    let what = what.or_else(|| exported(&runs[..=last])).or_else(|| shell_only(command, runs.len() == 1));
+    let (message, fix) = what.filter(|_| command.certain)?;
     Some(Found::warning(command.line, message, fix))
+}
+
+/// The variables that the last commands of a RUN export.
+fn exported(runs: &[Run]) -> Option<(String, String)> {
+    let only =
+        |run: &&Run| run.command.words.is_empty() && run.command.exports.iter().any(|one| !one.is_empty());
+    let at_end: Vec<&Run> = runs.iter().rev().take_while(only).collect();
+    let of = |run: &&Run| run.command.exports.clone();
+    let names: Vec<String> = at_end.iter().rev().flat_map(of).filter(|name| !name.is_empty()).collect();
+    let set: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
+    let them = if names.len() > 1 { "them" } else { "it" };
+    let message = format!(
+        "`export {}` ends with this RUN; later instructions and the container do not see {them}",
+        names.join(" ")
+    );
+    (!names.is_empty()).then(|| (message, format!("Use `ENV {}`", set.join(" "))))
 }
 
 /// What only the shell of the RUN keeps.
 fn shell_only(command: &Command, alone: bool) -> Option<(String, String)> {
     let first = command.word(1);
-    match (command.program(), command.exports.first()) {
-        ("", Some(name)) if command.words.is_empty() && !name.is_empty() => {
-            let message = format!(
-                "`export {name}` ends with this RUN; later instructions and the container do not \
-                    see it"
-            );
-            Some((message, format!("Use `ENV {name}=…`")))
-        }
-        ("cd", _) if alone || !first.is_empty() && !first.starts_with(['/', '.', '-', '~', '$']) => {
+    match command.program() {
+        "cd" if alone || !first.is_empty() && !first.starts_with(['/', '.', '-', '~', '$']) => {
             let message = format!(
                 "`cd {first}` ends with this RUN; the next instruction runs in the old \
                 directory"
@@ -78,7 +88,7 @@ fn shell_only(command: &Command, alone: bool) -> Option<(String, String)> {
             Some((message, format!("Use `WORKDIR {first}`")))
         }
         // With arguments it is a program that does something, such as to fetch what they name.
-        ("source" | ".", _) if alone && command.words.len() == 2 => {
+        "source" | "." if alone && command.words.len() == 2 => {
             let message = format!(
                 "what {first} sets ends with this RUN; the next instruction does not see \
                 it"
@@ -145,4 +155,20 @@ fn alone(stage: &Stage) -> Option<Found> {
     })?;
     let message = "sysctl changes the kernel of the machine, not the image; in a build it is read-only";
     Some(Found::warning(run.command.line, message, "Use `docker run --sysctl`, or set it on the host"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Kind, lint};
+
+    #[test]
+    fn all_exported_variables_are_named() {
+        let text = "FROM a\nRUN export FORCE_CUDA=1 && export MAX_JOBS=4\nRUN make\n";
+        let file = File::new(catalog::testing::catalog(), "Dockerfile", text, Kind::Dockerfile);
+        let found = lint(&[&RULE], &[], &file);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].found.message.starts_with("`export FORCE_CUDA MAX_JOBS` ends with this RUN"));
+        assert!(found[0].found.message.ends_with("do not see them"));
+    }
 }

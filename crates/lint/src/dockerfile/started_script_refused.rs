@@ -162,7 +162,7 @@ fn not_executable(file: &Dockerfile, one: &Instruction, program: &str) -> Option
     let candidates = files.candidates(program);
     let program = join(&files.workdir, program);
     // The build context is known to have the program, and a copy of all of it puts it there.
-    let is_there = |path: &&String| file.context.get(*path).is_some_and(Option::is_some);
+    let is_there = |path: &&String| file.context_text(path).is_some();
     let in_context = candidates.iter().filter(is_there).any(|path| program.ends_with(&format!("/{path}")));
     // Something else may have put the program there: an unknown base, any command.
     let before = plain().is_none();
@@ -246,9 +246,7 @@ fn script(file: &Dockerfile, one: &Instruction, program: &str, alpine: bool) -> 
         return None;
     }
     let end = &file.stages.last()?.end;
-    let places = end.files.candidates(program);
-    let (place, text) =
-        places.iter().find_map(|place| Some((place, file.context.get(place)?.as_deref()?)))?;
+    let (place, text) = file.text_at(end, program)?;
     let runs = file.stages.iter().flat_map(|stage| &stage.instructions).filter(|one| one.keyword == "RUN");
     let mended = runs
         .into_iter()
@@ -264,7 +262,7 @@ fn script(file: &Dockerfile, one: &Instruction, program: &str, alpine: bool) -> 
              start (`no such file or directory`)",
             first.trim_start_matches("#!").trim()
         );
-        let command = format!("sed -i 's/\\r$//' {}", diagnostic::shell::word(place));
+        let command = format!("sed -i 's/\\r$//' {}", diagnostic::shell::word(&place));
         (message, Fix::run("Set `*.sh text eol=lf` in .gitattributes, and convert the file:", command))
     } else if !shebang && place.ends_with(".sh") && !text.is_empty() && !text.starts_with('\u{feff}') {
         let message = format!(

@@ -80,7 +80,7 @@ fn broken_of_nvidia(
     };
     let programs = file.copies.iter().filter(|path| path.ends_with(".py"));
     let mut needs = programs.filter_map(|path| {
-        let text = file.context.get(path)?.as_deref()?;
+        let text = file.context_text(path)?;
         let (at, module) = text.lines().enumerate().find_map(|(at, line)| Some((at, of_line(line)?)))?;
         Some(format!("{module} (imported in {path}, line {})", at + 1))
     });

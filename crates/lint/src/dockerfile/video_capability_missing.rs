@@ -85,7 +85,7 @@ fn uses(file: &Dockerfile) -> Option<(String, String)> {
     });
     let copied = || {
         file.copies.iter().find_map(|path| {
-            let text = file.context.get(path)?.as_deref()?;
+            let text = file.context_text(path)?;
             used(text).map(|(line, name)| (name.to_owned(), format!("(line {line} of {path})")))
         })
     };

@@ -38,6 +38,11 @@ pub(crate) const RULE: Rule = Rule {
         named_with(
             "sshd_config",
             "Port 2222\n",
+            &[("run.sh", "#!/bin/bash\ndeepspeed --hostfile=hosts --master_addr=a t.py\n")],
+        ),
+        named_with(
+            "sshd_config",
+            "Port 2222\n",
             &[
                 ("entrypoint.sh", "#!/bin/bash\nexec mpirun -np 16 --hostfile /mpi/hostfile python t.py\n"),
                 ("ssh_config", "Host node-a node-b\n    User root\n    Port 22\n"),
@@ -67,6 +72,11 @@ pub(crate) const RULE: Rule = Rule {
             ],
         ),
         named_with("sshd_config", "Port 2222\n", &[("run.sh", "#!/bin/bash\nmpirun -H a:8 python t.py\n")]),
+        named_with(
+            "sshd_config",
+            "Port 2222\n",
+            &[("run.sh", "#!/bin/bash\ndeepspeed --hostfile=hosts --ssh_port=2222 t.py\n")],
+        ),
         named_with("sshd_config", "Port 2222\n", &[("run.sh", "/usr/sbin/sshd -p 22222\nssh -p 22 git@x\n")]),
         named_with(
             "sshd_config",
@@ -186,8 +196,13 @@ fn numbers(line: &str) -> Vec<u64> {
 /// Whether a command logs in to several nodes.
 fn connects(command: &Command) -> bool {
     let value = |names: &[&str]| {
-        let at = command.words.iter().position(|word| names.contains(&word.text.as_str()))?;
-        command.words.get(at + 1).map(|word| word.text.clone())
+        command.words.iter().enumerate().find_map(|(at, word)| match word.text.split_once('=') {
+            Some((name, value)) => names.contains(&name).then(|| value.to_owned()),
+            None if names.contains(&word.text.as_str()) => {
+                command.words.get(at + 1).map(|word| word.text.clone())
+            }
+            None => None,
+        })
     };
     match command.program() {
         "mpirun" | "mpiexec" => {

@@ -6,6 +6,8 @@ use serde_yaml::Value;
 
 use super::launch::{Launch, Launches};
 use super::launcher::Launcher;
+use super::near::Near;
+use super::python::Program;
 use super::script::Script;
 use super::yaml_lines::YamlLines;
 use crate::file::{File, Over};
@@ -23,9 +25,11 @@ pub(crate) struct AccelerateConfig {
     pub root: Value,
     lines: YamlLines,
     /// The scripts that name it.
-    pub scripts: Vec<Over>,
+    pub scripts: Vec<Near<Script>>,
     /// The programs in Python that they name.
-    pub programs: Vec<Over>,
+    pub programs: Vec<Near<Program>>,
+    /// The configuration of DeepSpeed that it names.
+    pub deepspeed: Option<Over>,
     /// Other configurations in its directory.
     pub others: Vec<Over>,
 }
@@ -34,7 +38,10 @@ impl AccelerateConfig {
     pub(crate) fn of(file: &File) -> AccelerateConfig {
         let is_config = |one: &Over| one.name.ends_with(".yaml") || one.name.ends_with(".yml");
         let (others, scripts): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_config);
-        let (programs, scripts) = scripts.into_iter().partition(|one| one.name.ends_with(".py"));
+        let (programs, scripts): (Vec<Over>, Vec<Over>) =
+            scripts.into_iter().partition(|one| one.name.ends_with(".py"));
+        let (deepspeed, scripts): (Vec<Over>, Vec<Over>) =
+            scripts.into_iter().partition(|one: &Over| one.name.ends_with(".json"));
         AccelerateConfig {
             others,
             catalog: file.catalog,
@@ -42,8 +49,9 @@ impl AccelerateConfig {
             text: file.text.clone(),
             root: serde_yaml::from_str(&file.text).unwrap_or_default(),
             lines: YamlLines::read(&file.text, 1),
-            scripts,
-            programs,
+            scripts: scripts.into_iter().map(Near::from).collect(),
+            programs: programs.into_iter().map(Near::from).collect(),
+            deepspeed: deepspeed.into_iter().next(),
         }
     }
 
@@ -80,12 +88,12 @@ impl AccelerateConfig {
         let base = base_name(&self.name);
         let mut found = Vec::new();
         for script in &self.scripts {
-            let launches = Launches::of_script(&Script::read(self.catalog, &script.text)).launches;
+            let launches = Launches::of_script(script.script(self.catalog)).launches;
             found.extend(launches.into_iter().filter_map(|launch| {
                 let file = launch.options.get("config_file")?;
                 let named = file.value.as_deref().or(file.written.as_deref()).map(base_name);
                 (launch.launcher == Launcher::Accelerate && named.as_deref() == Some(base.as_str()))
-                    .then_some((script, launch))
+                    .then_some((&**script, launch))
             }));
         }
         found

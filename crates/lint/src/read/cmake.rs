@@ -108,6 +108,35 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
     Some(inner.split_once(&end).unwrap_or((inner, "")))
 }
 
+/// Whether CMake looks for a compiler of CUDA whatever happens: `project(a LANGUAGES CXX CUDA)`.
+pub(crate) fn has_language_cuda(text: &str) -> bool {
+    let all = commands(text);
+    let mut reached = all.iter().take_while(|one| one.name != "return").filter(|one| one.depth == 0);
+    reached.any(|one| {
+        let languages = match one.name.as_str() {
+            "project" => languages(&one.arguments),
+            "enable_language" => &one.arguments[..],
+            _ => return false,
+        };
+        languages.contains(&"CUDA")
+    })
+}
+
+/// The languages of `project(a LANGUAGES CXX CUDA)` and `project(a CXX CUDA)`.
+fn languages<'a>(arguments: &'a [&'a str]) -> &'a [&'a str] {
+    const KEYWORDS: &[&str] =
+        &["VERSION", "COMPAT_VERSION", "SPDX_LICENSE", "DESCRIPTION", "HOMEPAGE_URL", "LANGUAGES"];
+    let is_keyword = |one: &&str| KEYWORDS.contains(one);
+    let start = match arguments.iter().position(|one| *one == "LANGUAGES") {
+        Some(at) => at + 1,
+        None if arguments.iter().any(is_keyword) => return &[],
+        None => 1,
+    };
+    let rest = arguments.get(start..).unwrap_or_default();
+    let end = rest.iter().position(is_keyword).unwrap_or(rest.len());
+    &rest[..end]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

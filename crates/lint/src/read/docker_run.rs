@@ -65,7 +65,7 @@ impl<'c> DockerRun<'c> {
 }
 
 /// The value in the word that an option has: `all` of `--gpus=all`, `80:80` of `-p80:80`.
-fn own_value(name: &str, word: &str) -> String {
+pub(crate) fn own_value(name: &str, word: &str) -> String {
     let attached = match word.strip_prefix("--") {
         Some(long) => long.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')),
         None if name.len() == 1 && word.starts_with('-') => word.split_once(name).map(|(_, rest)| rest),

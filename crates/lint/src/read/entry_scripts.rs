@@ -20,17 +20,15 @@ pub(crate) fn entry_scripts(file: &Dockerfile) -> Vec<EntryScript> {
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return Vec::new() };
     let mut found: Vec<EntryScript> = Vec::new();
     for (line, path) in script_paths(file) {
-        let places = end.files.candidates(&path);
-        let place = places.iter().find_map(|place| Some((place, file.context.get(place)?.as_deref()?)));
-        let Some((place, text)) = place else { continue };
+        let Some((place, text)) = file.text_at(end, &path) else { continue };
         let first = text.lines().next().unwrap_or_default();
         let is_shell = match first.strip_prefix("#!") {
             Some(shell) => shell.contains("sh"),
             None => place.ends_with(".sh"),
         };
-        if is_shell && found.iter().all(|one| one.path != *place) {
+        if is_shell && found.iter().all(|one| one.path != place) {
             let commands = Script::read(file.catalog, text).commands;
-            found.push(EntryScript { line, path: place.clone(), commands });
+            found.push(EntryScript { line, path: place, commands });
         }
     }
     found

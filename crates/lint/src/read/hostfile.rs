@@ -25,6 +25,18 @@ pub struct Hostfile {
     pub readers: Readers,
     /// The starts of processes with it in those scripts.
     pub starts: Vec<Start>,
+    /// Containers of Compose files next to it.
+    pub containers: Vec<Container>,
+}
+
+/// A container that a Compose file gives so many GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// Its name on the network, and its host name.
+    pub names: Vec<String>,
+    pub gpus: u64,
+    /// The Compose file.
+    pub file: String,
 }
 
 /// A start of processes with a hostfile.

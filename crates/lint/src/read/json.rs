@@ -212,6 +212,9 @@ impl Reader<'_> {
         let path = if path.is_empty() { key } else { format!("{path}.{key}") };
         if self.json.entries.contains_key(&path) {
             self.json.twice.push((line, path.clone()));
+            // The second value counts, with none of the keys of the first.
+            let inner = format!("{path}.");
+            self.json.entries.retain(|key, _| !key.starts_with(&inner));
         }
         self.json.entries.insert(path.clone(), (line, Value::Object));
         let value = self.value(&path)?;
@@ -322,6 +325,8 @@ mod tests {
     #[test]
     fn faults() {
         assert_eq!(Json::read("{\"a\": 1,\n\"a\": 2}").twice, [(2, "a".to_owned())]);
+        let objects = Json::read("{\"a\": {\"b\": 1, \"c\": 2},\n\"a\": {\"b\": 3}}");
+        assert_eq!((objects.twice.len(), objects.get("a.c")), (1, None));
         let broken = |text: &str| Json::read(text).broken.map(|(line, _)| line);
         assert_eq!(broken("{\n\"a\": 1\n"), Some(2));
         assert_eq!(broken("{\n\"a\n\": 1}"), Some(2));

@@ -106,6 +106,8 @@ pub(crate) struct Launches {
     pub programs: Vec<Over>,
     /// Its comments, for what people say of the machines.
     pub comments: Vec<String>,
+    /// Its lines as they are written, with the names of variables.
+    pub lines: Vec<String>,
     /// Whether it is a job of Slurm.
     pub slurm: bool,
     /// Whether a scheduler starts it, which gives it its hosts: Slurm or PBS.
@@ -123,6 +125,7 @@ impl Launches {
             launches: reader.launches,
             programs: script.programs.clone(),
             comments: comments.map(str::to_owned).collect(),
+            lines: script.text.lines().map(str::to_owned).collect(),
             slurm,
             scheduled: slurm || directive("#PBS"),
         }

@@ -25,6 +25,7 @@ pub(crate) mod machine;
 pub(crate) mod makefile;
 pub(crate) mod manifest;
 pub(crate) mod manifest_values;
+pub(crate) mod near;
 pub(crate) mod of_file;
 pub(crate) mod one_gpu;
 pub(crate) mod packages;

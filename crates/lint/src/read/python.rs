@@ -7,18 +7,23 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
+use super::near::Near;
+use super::script::Script;
 use crate::file::{File, Over};
 use crate::kind::Kind;
 use crate::recognize::kind_of_name;
 use catalog::Catalog;
 use facts::Facts;
 
+mod environment;
+mod modules;
 mod origin;
 mod packages;
 mod parts;
 mod ranks;
 mod structure;
 mod text;
+use modules::imports;
 pub(crate) use origin::Expression;
 pub(crate) use packages::Packages;
 pub(crate) use parts::{
@@ -27,7 +32,7 @@ pub(crate) use parts::{
 pub(crate) use ranks::is_other_ranks;
 use structure::Surroundings;
 pub(crate) use structure::contains;
-pub(crate) use text::{entries, is_name, names, number, string};
+pub(crate) use text::{argument_texts, entries, is_name, names, number, string};
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -57,11 +62,11 @@ pub(crate) struct Program {
     pub text: String,
     /// The name of the file, and the scripts next to it that name it.
     pub name: String,
-    pub scripts: Vec<Over>,
+    pub scripts: Vec<Near<Script>>,
     /// The modules of its directory that it imports.
-    pub modules: Vec<Over>,
+    pub modules: Vec<Near<Program>>,
     /// Other programs of its directory.
-    pub others: Vec<Over>,
+    pub others: Vec<Near<Program>>,
     /// Configurations of accelerate in its directory.
     pub configs: Vec<Over>,
     /// What the lists of packages next to it, or above it, install.
@@ -83,17 +88,6 @@ pub(crate) struct Program {
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
 /// it. A call in a call is two levels deeper.
 const DEPTH_MAX: usize = 400;
-
-/// Whether a program imports a module, by the last part of its name.
-fn imports(text: &str, name: &str) -> bool {
-    let stem = name.rsplit('/').next().unwrap_or_default().trim_end_matches(".py");
-    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let mut lines = text.lines().map(str::trim_start);
-    lines.any(|line| {
-        let imports = line.starts_with("from ") || line.starts_with("import ");
-        imports && line.split(|letter| !part(letter)).any(|word| word == stem)
-    })
-}
 
 impl Program {
     /// Reads a script; what the parser cannot read is left out, and its lines are in `unparsed`.
@@ -183,13 +177,14 @@ impl Program {
         let (configs, others): (Vec<Over>, Vec<Over>) = others.into_iter().partition(is_config);
         let (programs, scripts): (Vec<Over>, Vec<Over>) =
             others.into_iter().partition(|other| other.name.ends_with(".py"));
-        let (modules, others) = programs.into_iter().partition(|other| imports(&file.text, &other.name));
+        let (modules, others): (Vec<Over>, Vec<Over>) =
+            programs.into_iter().partition(|other| imports(&file.text, &other.name));
         Program {
-            others,
+            others: others.into_iter().map(Near::from).collect(),
             name: file.name.clone(),
-            scripts,
+            scripts: scripts.into_iter().map(Near::from).collect(),
             configs,
-            modules,
+            modules: modules.into_iter().map(Near::from).collect(),
             packages: Packages::of(file.catalog, lists),
             facts: file.facts.clone(),
             ..Program::read(file.catalog, &file.text)

@@ -9,6 +9,7 @@ use super::dockerfile::command::Command;
 use super::dockerfile::expand::Variables;
 use super::dockerfile::shell;
 use super::dockerfile::text::Text;
+use super::near::Near;
 use super::posix::masked;
 use crate::file::Over;
 
@@ -38,6 +39,13 @@ pub(crate) struct Document {
     pub lines: Vec<(usize, String)>,
     /// Whether its end word is quoted, so that the shell leaves `$NAME` in it as it is.
     pub quoted: bool,
+}
+
+impl Near<Script> {
+    /// The script that it is.
+    pub(crate) fn script(&self, catalog: &'static Catalog) -> &Script {
+        self.read_with(|over| Script::read(catalog, &over.text))
+    }
 }
 
 impl Script {

@@ -104,7 +104,7 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
         Judge::Packages(_) => kind.lists_packages(),
         Judge::Machine(_) => {
-            matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab)
+            matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::Crontab | Kind::Limits)
         }
         Judge::Unit(_) => kind == Kind::SystemdUnit,
         Judge::Workflow(_) => kind == Kind::GithubWorkflow,

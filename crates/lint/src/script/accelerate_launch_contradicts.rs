@@ -28,10 +28,30 @@ pub(crate) const RULE: Rule = Rule {
             "# Two machines with eight H100 each\naccelerate launch --num_machines 2 --num_processes 8 \
              --machine_rank $R --main_process_ip a train.py\n",
         ),
+        named(
+            "run.sh",
+            "GPUS_PER_NODE=8\nNODES=2\naccelerate launch \\\n  --num_machines $NODES \\\n  --num_processes \
+             $GPUS_PER_NODE \\\n  --machine_rank $1 --main_process_ip a train.py\n",
+        ),
         named("run.sh", "accelerate launch --num_machines 2 --num_processes 16 train.py\n"),
         named("run.sh", "accelerate launch --mixed_precision float16 train.py\n"),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "GPUS_PER_NODE=8\nNODES=2\naccelerate launch --num_machines $NODES --num_processes \
+             $((GPUS_PER_NODE * NODES)) --machine_rank $1 --main_process_ip a train.py\n",
+        ),
+        named(
+            "run.sh",
+            "GPUS_PER_NODE=8\nNODES=1\naccelerate launch --num_machines $NODES --num_processes \
+             $GPUS_PER_NODE train.py\n",
+        ),
+        named(
+            "run.sh",
+            "GPUS_PER_NODE=8\nTOTAL=16\naccelerate launch --num_machines 2 --num_processes $TOTAL \
+             --machine_rank $1 --main_process_ip a train.py\n",
+        ),
         named(
             "run.sh",
             "python submit.py --num_nodes 8 -- accelerate launch --num_machines 8 --num_processes 64 t.py\n",
@@ -55,9 +75,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(launches: &Launches) -> Vec<Found> {
     let accelerate = launches.launches.iter().filter(|launch| launch.launcher == Launcher::Accelerate);
     let found = accelerate.filter_map(|launch| {
-        let found = exclusive(launch)
-            .or_else(|| machines(launch, &launches.comments))
-            .or_else(|| precision(launch))?;
+        let found = exclusive(launch).or_else(|| machines(launch, launches)).or_else(|| precision(launch))?;
         Some(found.unless_certain(launch.certain))
     });
     found.collect()
@@ -77,10 +95,10 @@ fn exclusive(launch: &Launch) -> Option<Found> {
     launch.options.has("multi_gpu").then(|| Found::error(one.line, message, "Remove --multi_gpu"))
 }
 
-fn machines(launch: &Launch, comments: &[String]) -> Option<Found> {
+fn machines(launch: &Launch, launches: &Launches) -> Option<Found> {
     let options = &launch.options;
     let machines = options.number("num_machines").filter(|machines| *machines > 1)?;
-    if let Some(found) = total(launch, machines, comments) {
+    if let Some(found) = total(launch, machines, launches) {
         return Some(found);
     }
     // A program that gets the command behind `--` may add options for each machine.
@@ -99,7 +117,7 @@ fn machines(launch: &Launch, comments: &[String]) -> Option<Found> {
 }
 
 /// A number of processes that does not fit the machines.
-fn total(launch: &Launch, machines: u64, comments: &[String]) -> Option<Found> {
+fn total(launch: &Launch, machines: u64, launches: &Launches) -> Option<Found> {
     let one = launch.options.get("num_processes")?;
     let processes = launch.options.number("num_processes")?;
     let all = format!("--num_processes is the total of all machines: {processes} over {machines}");
@@ -108,13 +126,32 @@ fn total(launch: &Launch, machines: u64, comments: &[String]) -> Option<Found> {
         let found = Found::error(one.line, message, "Multiply the processes of one machine by the machines");
         return Some(found.unless_certain(processes < machines));
     }
-    comments.iter().any(|comment| counts_each(comment, processes, machines)).then(|| {
-        let message = format!(
-            "{all} starts {} on each, but a comment has {processes} GPUs on each",
-            processes / machines
-        );
-        Found::warning(one.line, message, format!("Set --num_processes {}", processes * machines))
-    })
+    let line = launches.lines.get(one.line.saturating_sub(1)).map_or("", String::as_str);
+    let said = match of_one_machine(line) {
+        Some(name) => format!("${name} is the number of one machine"),
+        None if launches.comments.iter().any(|comment| counts_each(comment, processes, machines)) => {
+            format!("a comment has {processes} GPUs on each")
+        }
+        None => return None,
+    };
+    let message = format!("{all} starts {} on each, but {said}", processes / machines);
+    Some(Found::warning(one.line, message, format!("Set --num_processes {}", processes * machines)))
+}
+
+/// The variable for one machine that a line gives as the number of processes: `--num_processes
+/// $GPUS_PER_NODE`.
+fn of_one_machine(line: &str) -> Option<&str> {
+    const NAMES: &[&str] = &["PER_NODE", "PER_MACHINE", "PER_HOST", "ON_NODE"];
+    let options = ["--num_processes", "--num-processes"];
+    let rest = options.iter().find_map(|option| line.split_once(option))?.1;
+    let word = rest.trim_start_matches(['=', ' ', '"']);
+    let name = word.strip_prefix("${").or_else(|| word.strip_prefix('$'))?;
+    let end =
+        name.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(name.len());
+    let (name, after) = name.split_at(end);
+    let alone = after.trim_start_matches(['}', '"']).is_empty() || after.contains([' ', '\\']);
+    let upper = name.to_ascii_uppercase();
+    (alone && NAMES.iter().any(|part| upper.contains(part))).then_some(name)
 }
 
 /// Whether a comment says that each of the machines has so many GPUs as all processes together.

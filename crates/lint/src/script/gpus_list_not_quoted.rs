@@ -2,6 +2,7 @@
 
 use crate::gpus_option::fault;
 use crate::read::assigned;
+use crate::read::docker_run::DockerRun;
 use crate::read::handed::all_commands;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -24,6 +25,7 @@ pub(crate) const RULE: Rule = Rule {
         named("serve.sh", "docker run --gpus 2,device=0 image\n"),
     ],
     silent: &[
+        named("serve.sh", "docker run --gpus all image --gpus device=0,1 --epochs 3\n"),
         named("serve.sh", "docker run --gpus '\"device=0,1\"' image\ndocker run --gpus device=0 image\n"),
         named("serve.sh", "docker run --gpus \"\\\"device=0,1\\\"\" image\n"),
         named("serve.sh", "docker run --gpus 'all,\"capabilities=compute,utility\"' image\n"),
@@ -48,8 +50,10 @@ fn judge(script: &Script) -> Vec<Found> {
         if !of_docker {
             continue;
         }
-        let texts: Vec<(&str, usize)> =
-            command.words.iter().map(|word| (word.text.as_str(), word.line)).collect();
+        // What is behind the image is the container's.
+        let behind = DockerRun::read(script.catalog, &command).map_or(0, |run| run.behind.len());
+        let own = &command.words[..command.words.len() - behind];
+        let texts: Vec<(&str, usize)> = own.iter().map(|word| (word.text.as_str(), word.line)).collect();
         for (at, (text, line)) in texts.iter().enumerate() {
             let next = texts.get(at + 1).map(|(next, _)| *next);
             let given = if *text == "--gpus" { next } else { text.strip_prefix("--gpus=") };

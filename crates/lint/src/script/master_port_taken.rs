@@ -351,8 +351,9 @@ fn raw_port(command: &Command) -> Option<String> {
     // Of other ways to meet, and of files that may have a port, nothing is known here.
     let elsewhere =
         ["--standalone", "--rdzv", "--nnodes", "--config_file", "--node_rank", "--num_machines", "--cpu"];
-    let single = accelerate
-        && words.windows(2).any(|two| two[0].replace('-', "_").ends_with("num_processes") && two[1] == "1");
+    let text = format!("{} ", words.join(" ").replace('-', "_"));
+    let single =
+        accelerate && ["=", " "].iter().any(|sign| text.contains(&format!("_num_processes{sign}1 ")));
     // A variable before the program may hold options.
     let script = words.iter().position(|word| word.ends_with(".py") || *word == "-m").unwrap_or(words.len());
     let (own, rest) = words.split_at(script);

@@ -2,8 +2,9 @@
 
 use catalog::Catalog;
 
+use crate::gpus_option;
 use crate::programs;
-use crate::read::docker_run::{DockerRun, option};
+use crate::read::docker_run::{DockerRun, option, own_value};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::handed::all_commands;
 use crate::read::script::Script;
@@ -40,6 +41,11 @@ pub(crate) const RULE: Rule = Rule {
             "docker run --rm --gpus all lab/serve:2 --ipc=host --ulimit memlock=-1 --port 8000\n",
         ),
         named("run.sh", "podman run --rm lab/eval:1 --shm-size=8g --split test\n"),
+        named("run.sh", "docker run --rm lab/train:3 --gpus device=0\n"),
+        named("run.sh", "docker run --rm lab/train:3 --gpus=device=1,2 --epochs 3\n"),
+        named("run.sh", "docker run lab/train:3 --gpus '\"device=0,1\"' --epochs 3\n"),
+        named("run.sh", "docker run lab/train:3 --gpus=all\n"),
+        named("run.sh", "docker run lab/train:3 --gpus count=2,capabilities=utility --lr 1\n"),
     ],
     silent: &[
         named(
@@ -51,6 +57,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "docker run --entrypoint python image --name a -v train.py\n"),
         named("run.sh", "docker run --gpus all vllm/vllm-openai:latest --model m --tensor-parallel-size 2\n"),
         named("run.sh", "docker run my/trainer --gpus 4 --epochs 3\n"),
+        named("run.sh", "docker run my/trainer --gpus=4 --epochs 3\ndocker run my/trainer --gpus devices\n"),
         named("run.sh", "docker run my/trainer --name a --device cuda python\n"),
         named("run.sh", "docker run \"${opts[@]}\" $X --gpus all train\n"),
         named("run.sh", "apptainer exec --nv train.sif python train.py --nv\n"),
@@ -131,8 +138,8 @@ fn of_own_image<'c>(catalog: &Catalog, run: &DockerRun<'c>) -> (bool, Option<&'c
     let (mut at, mut names) = (0, Vec::new());
     while let Some(found) = run.behind.get(at).and_then(|word| option(catalog, word, run.behind.get(at + 1)))
     {
-        let value = found.value.map(|word| word.text.rsplit('=').next().unwrap_or_default());
-        if !run.has(&found.name) && is_of_engine(&found.name, value.unwrap_or_default()) {
+        let value = found.value.map(|word| own_value(&found.name, &word.text));
+        if !run.has(&found.name) && is_of_engine(&found.name, &value.unwrap_or_default()) {
             names.push((at, found.name));
         }
         at += found.words;
@@ -154,7 +161,7 @@ fn is_of_engine(name: &str, value: &str) -> bool {
         }
         "ipc" => value == "host",
         "ulimit" => true,
-        "gpus" => value == "all" || value.trim_matches(['"', '\'']).starts_with("device"),
+        "gpus" => value == "all" || gpus_option::names_field(value),
         "network" => value == "host",
         "cap-add" => value.starts_with(|letter: char| letter.is_ascii_uppercase()),
         "v" | "volume" => value.contains(":/"),

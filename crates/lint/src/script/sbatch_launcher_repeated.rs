@@ -29,6 +29,11 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu:8\ntorchrun t.py --nnodes=1\n\
+             torchrun --nnodes 1 t.py\ntorchrun --nnodes=1:1 t.py\n",
+        ),
+        named(
+            "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=8 --gres=gpu:8\nsrun --ntasks-per-node=1 \
                 torchrun \
              --nnodes=2 --rdzv_endpoint=$HEAD:29500 --nproc_per_node=8 t.py\n",
@@ -91,12 +96,12 @@ fn repeated(batch: &Batch, line: usize, command: &str) -> Option<Found> {
 fn alone(batch: &Batch, line: usize, command: &str) -> Option<Found> {
     let nodes = batch.number("nodes").filter(|nodes| *nodes > 1)?;
     let program = command.split_whitespace().next()?.rsplit('/').next()?;
-    let several = command.contains("--nnodes")
-        && !command.contains("--nnodes=1 ")
-        && !command.contains(
-            "--nnodes \
-            1 ",
-        );
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let counts = words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--nnodes")? {
+        "" => words.get(at + 1).copied(),
+        rest => rest.strip_prefix('='),
+    });
+    let several = counts.last().is_some_and(|count| !matches!(count, "1" | "1:1"));
     let message = format!(
         "{program} runs on the first of {nodes} nodes only, where it waits for the \
         others"

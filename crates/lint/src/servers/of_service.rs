@@ -36,7 +36,7 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
     let image = service.text("image").filter(|_| !built);
     let of = |enters| image.as_deref().map(|name| Image { name, enters });
     let read = file.built(service);
-    let mut checkouts = read.as_ref().map(Checkouts::of).unwrap_or_default();
+    let mut checkouts = read.as_deref().map(Checkouts::of).unwrap_or_default();
     checkouts.workdir = service.text("working_dir").unwrap_or(checkouts.workdir);
     let named = |commands| checkouts.named(file.catalog, commands);
     if own("entrypoint") {

@@ -25,6 +25,7 @@ pub(crate) const RULE: Rule = Rule {
              compose down\n",
         ),
         named("a.service", "[Service]\nType=simple\nExecStart=docker-compose -f /srv/c.yml up --detach\n"),
+        named("a.service", "[Service]\nExecStart=/usr/bin/docker start vllm\n"),
         named(
             "stack.service",
             "[Unit]\nAfter=docker.service\n[Service]\nType=oneshot\nWorkingDirectory=/srv/stack\n\
@@ -66,6 +67,7 @@ pub(crate) const RULE: Rule = Rule {
              -d\nExecStop=/usr/bin/docker compose down\n",
         ),
         named("a.service", "[Service]\nExecStart=/usr/bin/docker run --rm --name a --gpus all a\n"),
+        named("a.service", "[Service]\nExecStart=/usr/bin/docker start --attach a\n"),
         named(
             "a.service",
             "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/docker compose up -d\n",
@@ -94,7 +96,7 @@ fn judge(unit: &Unit) -> Vec<Found> {
 }
 
 fn fault(unit: &Unit, command: &UnitCommand) -> Option<Found> {
-    let what = detached(unit.catalog, command)?;
+    let what = Detached::of(unit.catalog, command)?;
     let stops = unit.of_key("ExecStop").next().is_some();
     let again = unit.value("Restart").is_some_and(|restart| restart == "always");
     let effect = match (stops, again) {
@@ -102,8 +104,15 @@ fn fault(unit: &Unit, command: &UnitCommand) -> Option<Found> {
         (false, true) => "systemd then starts it again, next to the container that still runs",
         (false, false) => "systemd then takes the service for ended",
     };
-    let message = format!("`{what}` returns at once; {effect}");
-    let fix = "Remove `-d`, or set `Type=oneshot` and `RemainAfterExit=yes`";
+    let message = match what.verb {
+        "start" => format!("`{}` without `-a` returns at once; {effect}", what.text()),
+        _ => format!("`{}` returns at once; {effect}", what.text()),
+    };
+    let attached = match what.verb {
+        "start" => "Add `-a`",
+        _ => "Remove `-d`",
+    };
+    let fix = format!("{attached}, or set `Type=oneshot` and `RemainAfterExit=yes`");
     Some(Found::warning(command.line, message, fix))
 }
 
@@ -129,10 +138,13 @@ fn undone(unit: &Unit) -> Option<Found> {
     let mut stops = of("ExecStop").chain(of("ExecStopPost"));
     let fix = "Add `RemainAfterExit=yes`";
     let why = "a Type=oneshot unit without RemainAfterExit=yes becomes inactive when ExecStart= exits";
-    if let Some(what) = detached(unit.catalog, last) {
+    if let Some(what) = Detached::of(unit.catalog, last) {
         let stop = stops.find(|stop| stops_containers(stop))?;
-        let message =
-            format!("{why}; systemd then runs {}= right after `{what}` and stops the containers", stop.key);
+        let message = format!(
+            "{why}; systemd then runs {}= right after `{}` and stops the containers",
+            stop.key,
+            what.text()
+        );
         return Some(Found::error(last.line, message, fix));
     }
     let stop = stops.find(|stop| single && is_opposite(last, stop))?;
@@ -176,27 +188,83 @@ fn is_mount(start: &UnitCommand, stop: &UnitCommand) -> bool {
     matches!((start.program(), stop.program()), ("mount", "umount") | ("swapon", "swapoff"))
 }
 
-/// The command that starts containers in the background.
-fn detached(catalog: &Catalog, command: &UnitCommand) -> Option<&'static str> {
-    let read = command.as_command();
-    if let Some(run) = DockerRun::read(catalog, &read) {
-        let short = |name: &str| name.len() <= 4 && name.chars().all(|letter| "ditPq".contains(letter));
-        let found = run
-            .options
-            .iter()
-            .any(|(name, value)| name == "detach" || value.is_none() && short(name) && name.contains('d'));
-        return (found && read.word(1) != "create").then_some("docker run -d");
+/// A command that starts containers and returns while they run.
+struct Detached {
+    /// `docker`, `podman-compose`, `docker compose`.
+    engine: String,
+    /// `run`, `up` or `start`.
+    verb: &'static str,
+}
+
+impl Detached {
+    fn of(catalog: &Catalog, command: &UnitCommand) -> Option<Detached> {
+        let read = command.as_command();
+        let program = command.program();
+        let of = |engine: String, verb| Detached { engine, verb };
+        if let Some(run) = DockerRun::read(catalog, &read) {
+            let short = |name: &str| name.len() <= 4 && name.chars().all(|letter| "ditPq".contains(letter));
+            let found = run.options.iter().any(|(name, value)| {
+                name == "detach" || value.is_none() && short(name) && name.contains('d')
+            });
+            let creates = read.words.iter().take(3).any(|word| word.text == "create");
+            return (found && !creates).then(|| of(program.to_owned(), "run"));
+        }
+        let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
+        let engine = matches!(program, "docker" | "podman" | "nerdctl");
+        if engine && matches!(words.as_slice(), ["start", ..] | ["container", "start", ..]) {
+            let waits = words.iter().any(|word| attaches(word));
+            return (!waits).then(|| of(program.to_owned(), "start"));
+        }
+        let name = match words.first() {
+            Some(&"compose") if engine => format!("{program} compose"),
+            _ if matches!(program, "docker-compose" | "podman-compose") => program.to_owned(),
+            _ => return None,
+        };
+        let up = words.iter().position(|word| *word == "up")?;
+        let detached = words[up..].iter().any(|word| matches!(*word, "-d" | "--detach"));
+        detached.then(|| of(name, "up"))
     }
-    let second = command.words.get(1).map_or("", |word| word.text.as_str());
-    let compose = matches!(command.program(), "docker-compose" | "podman-compose")
-        || matches!(command.program(), "docker" | "podman") && second == "compose";
-    let waits =
-        command.words.iter().any(|word| matches!(word.text.as_str(), "-a" | "--attach" | "-ai" | "-i"));
-    if matches!(command.program(), "docker" | "podman") && second == "start" && !waits {
-        return Some("docker start");
+
+    /// `docker compose up -d`, `docker start`.
+    fn text(&self) -> String {
+        let option = if self.verb == "start" { "" } else { " -d" };
+        format!("{} {}{option}", self.engine, self.verb)
     }
-    let up = command.words.iter().position(|word| word.text == "up")?;
-    let behind = &command.words[up..];
-    let detached = behind.iter().any(|word| matches!(word.text.as_str(), "-d" | "--detach"));
-    (compose && detached).then_some("docker compose up -d")
+}
+
+/// Whether an option of `docker start` makes it wait for the container: `-a`, `--attach`, `-i`, `-ai`.
+fn attaches(word: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    matches!(word, "--attach" | "--attach=true" | "--interactive" | "--interactive=true")
+        || letters.is_some_and(|letters| letters.contains(['a', 'i']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::File;
+    use crate::kind::Kind;
+    use catalog::testing::catalog;
+
+    #[test]
+    fn what_returns_at_once_and_how_it_is_made_to_wait() {
+        let of = |start: &str| {
+            let text = format!("[Service]\nExecStart=/usr/bin/{start}\n");
+            let unit = Unit::of(&File::new(catalog(), "a.service", text, Kind::SystemdUnit));
+            let found = judge(&unit).pop()?;
+            Some((found.message.split(';').next()?.to_owned(), found.fixes[0].title.clone()))
+        };
+        let expected = |message: &str, fix: &str| {
+            Some((message.to_owned(), format!("{fix}, or set `Type=oneshot` and `RemainAfterExit=yes`")))
+        };
+        let started = expected("`docker start` without `-a` returns at once", "Add `-a`");
+        assert_eq!(of("docker start llm"), started);
+        assert_eq!(of("docker container start llm"), started);
+        assert_eq!(of("podman run -d llm"), expected("`podman run -d` returns at once", "Remove `-d`"));
+        let up = expected("`docker-compose up -d` returns at once", "Remove `-d`");
+        assert_eq!(of("docker-compose up -d"), up);
+        for waits in ["docker start -a llm", "docker start -ia llm", "docker container create -d llm"] {
+            assert_eq!(of(waits), None, "{waits}");
+        }
+    }
 }

@@ -181,14 +181,11 @@ fn in_dataset(program: &Program, loader: &Call) -> Option<Use> {
         let class = (!used.2).then(|| class.at.clone());
         return Some(Use { name: used.0, location: used.1.into(), class, kept: used.2 });
     }
-    let (module, name) = made.name.rsplit_once('.')?;
-    let path = format!("{}.py", module.trim_start_matches('.').replace('.', "/"));
-    let file = program.modules.iter().find(|one| {
-        one.name.strip_suffix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-    })?;
-    let home = Program::read(program.catalog, &file.text);
-    let class = dataset(&home, name)?;
-    let used = of_class(&Made { program, call: made, home: &home, class })?;
+    let (_, name) = made.name.rsplit_once('.')?;
+    let file = program.module_of(&made.name)?;
+    let home = file.program(program.catalog);
+    let class = dataset(home, name)?;
+    let used = of_class(&Made { program, call: made, home, class })?;
     let other = Some(Rc::new(OtherFile { path: file.name.clone(), by: None }));
     Some(Use { name: used.0, location: Location::new(other, used.1), class: None, kept: used.2 })
 }

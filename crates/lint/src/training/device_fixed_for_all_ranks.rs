@@ -162,7 +162,7 @@ fn shows_own_gpu(program: &Program) -> bool {
     let own = program
         .assignments
         .iter()
-        .filter(|one| one.name.starts_with("os.environ[") && one.name.contains("CUDA_VISIBLE_DEVICES"));
+        .filter(|one| program.environment_key(&one.name).and_then(string) == Some("CUDA_VISIBLE_DEVICES"));
     let by_call = program.calls.iter().filter(|call| {
         let sets = ["os.environ.setdefault", "os.putenv"].contains(&call.name.as_str());
         sets && call.arguments.first().is_some_and(|name| name.text.contains("CUDA_VISIBLE_DEVICES"))

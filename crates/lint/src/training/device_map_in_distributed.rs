@@ -2,7 +2,6 @@
 
 use crate::read::launch::Launches;
 use crate::read::python::{Program, string};
-use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -67,8 +66,7 @@ fn judge(program: &Program) -> Vec<Found> {
     let Some(given) = loads.filter(|_| trains) else { return Vec::new() };
     let base = program.name.rsplit('/').next().unwrap_or_default();
     let started = program.scripts.iter().find_map(|script| {
-        let read = Script::read(program.catalog, &script.text);
-        let launches = Launches::of_script(&read).launches;
+        let launches = Launches::of_script(script.script(program.catalog)).launches;
         let launch = launches
             .into_iter()
             .find(|launch| launch.words.iter().any(|word| word.text.rsplit('/').next() == Some(base)))?;

@@ -64,7 +64,7 @@ fn gpus(program: &Program, engine: &Call) -> Option<Found> {
     let mut sets = program
         .assignments
         .iter()
-        .filter(|one| one.name.starts_with("os.environ[") && one.name.contains("CUDA_VISIBLE_DEVICES"));
+        .filter(|one| program.environment_key(&one.name).and_then(string) == Some("CUDA_VISIBLE_DEVICES"));
     let set = sets.next().filter(|_| sets.next().is_none())?;
     let list = string(&set.text)?;
     let entries: Vec<&str> = list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();

@@ -82,7 +82,7 @@ const HUB_USERS: &[&str] = &[
 fn judge(program: &Program) -> Vec<Found> {
     let mut found = Vec::new();
     for one in &program.assignments {
-        let key = one.name.strip_prefix("os.environ[").and_then(|rest| rest.strip_suffix(']'));
+        let key = program.environment_key(&one.name);
         let Some(name) = key.and_then(string) else { continue };
         if name == "CUDA_VISIBLE_DEVICES" {
             found.extend(device(program, one.line, &one.text, one.at.end, &one.function));

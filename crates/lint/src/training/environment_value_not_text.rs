@@ -10,6 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("environment_value_not_text.md"),
     judge: Judge::Training(judge),
     fires: &[
+        named("train.py", "from os import environ\nimport torch\nenviron[\"MASTER_PORT\"] = 29500\n"),
         named("train.py", "import os\nimport torch\nos.environ[\"MASTER_PORT\"] = 29500\n"),
         named(
             "train.py",
@@ -44,15 +45,17 @@ fn judge(program: &Program) -> Vec<Found> {
         let rest = line.trim().strip_prefix("import ");
         rest.is_some_and(|names| names.split(',').any(|name| name.trim() == "os"))
     });
-    let replaced = program.assignments.iter().any(|one| matches!(one.name.as_str(), "os" | "os.environ"));
-    if !is_module || replaced {
+    let imported = program.imports.values().any(|full| full == "os.environ");
+    let names = ["os", "environ", "os.environ"];
+    let replaced = program.assignments.iter().any(|one| names.contains(&one.name.as_str()));
+    if !(is_module || imported) || replaced {
         return Vec::new();
     }
     program.assignments.iter().filter_map(|one| fault(program, one)).collect()
 }
 
 fn fault(program: &Program, one: &Assignment) -> Option<Found> {
-    let key = one.name.strip_prefix("os.environ[")?.strip_suffix(']')?;
+    let key = program.environment_key(&one.name)?;
     let name = key.trim_matches(['"', '\'']);
     if !is_number(&one.text) && !is_number_name(program, one) {
         return None;

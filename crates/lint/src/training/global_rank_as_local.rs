@@ -172,8 +172,11 @@ enum Nodes {
 
 impl Nodes {
     fn of(program: &Program) -> Nodes {
-        let counts: Vec<Option<u64>> =
-            program.scripts.iter().flat_map(|script| nodes(program, &script.text)).collect();
+        let counts: Vec<Option<u64>> = program
+            .scripts
+            .iter()
+            .flat_map(|script| nodes(program, script.script(program.catalog)))
+            .collect();
         match counts.as_slice() {
             [] => Nodes::Unknown,
             all if all.iter().all(|count| *count == Some(1)) => Nodes::One,
@@ -184,8 +187,8 @@ impl Nodes {
 }
 
 /// The numbers of nodes of the starts in a script; `None` where one does not show it.
-fn nodes(program: &Program, text: &str) -> Vec<Option<u64>> {
-    let launches = Launches::of_script(&Script::read(program.catalog, text)).launches;
+fn nodes(program: &Program, script: &Script) -> Vec<Option<u64>> {
+    let launches = Launches::of_script(script).launches;
     let base = program.name.rsplit('/').next().unwrap_or_default();
     let starts = launches.iter().filter(|launch| {
         launch.words.iter().any(|word| word.text.rsplit('/').next() == Some(base))
@@ -241,14 +244,14 @@ fn local_part(program: &Program, call: &Call) -> Option<Found> {
         return None;
     }
     let from = program.origin(&rank.at, &call.function).text;
-    let local = variable(from, LOCAL).or_else(|| local_option(program, from))?;
+    let local = variable(program, from, LOCAL).or_else(|| local_option(program, from))?;
     // Without a size, DistributedSampler takes that of the whole run.
     if let Some(size) = size {
         let from = program.origin(&size.at, &call.function);
         let whole = program
             .call_at(&from.at)
             .is_some_and(|call| call.name == "torch.distributed.get_world_size" && call.arguments.is_empty());
-        (whole || variable(from.text, SIZES).is_some()).then_some(())?;
+        (whole || variable(program, from.text, SIZES).is_some()).then_some(())?;
     }
     let through = if rank.text == local { String::new() } else { format!(" ({})", rank.text) };
     let message = format!(
@@ -280,7 +283,7 @@ fn local_as_global(program: &Program, call: &Call) -> Option<Found> {
     let one_node = program.scripts.iter().any(|script| script.text.contains("--standalone"));
     let read = |argument: &Argument, names: &[&'static str]| {
         let through = program.value(&argument.text, &call.function, call.at.start);
-        variable(through.map_or(&argument.text, |one| &one.text), names)
+        variable(program, through.map_or(&argument.text, |one| &one.text), names)
     };
     let (local, all) = (read(rank, LOCAL)?, read(size, SIZES)?);
     let message = format!(
@@ -298,16 +301,10 @@ fn local_as_global(program: &Program, call: &Call) -> Option<Found> {
 }
 
 /// The variable that an expression reads as a number, if it is one of these names.
-fn variable<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
-    let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let bare = bare.replace('\'', "\"");
-    let inner = bare
-        .strip_prefix("int(os.")?
-        .strip_suffix("])")
-        .or(bare.strip_prefix("int(os.")?.strip_suffix("))"))?;
-    let starts = ["environ[\"", "environ.get(\"", "getenv(\""];
-    let (name, default) = starts.iter().find_map(|start| inner.strip_prefix(start))?.split_once('"')?;
-    let plain = matches!(default, "" | ",0" | ",\"0\"" | ",-1" | ",\"-1\"" | ",1" | ",\"1\"");
+fn variable<'n>(program: &Program, text: &str, names: &[&'n str]) -> Option<&'n str> {
+    let inner = text.trim().strip_prefix("int(")?.strip_suffix(')')?;
+    let (name, default) = program.environment_read(inner.trim())?;
+    let plain = default.is_none_or(|one| matches!(one.trim_matches(['"', '\'']), "0" | "-1" | "1"));
     names.iter().find(|one| **one == name && plain).copied()
 }
 
@@ -330,7 +327,7 @@ fn device(program: &Program, call: &Call) -> Option<Found> {
         calls.any(|one| program.text.get(one.at.clone()) == Some(name) && is_rank(program, &one.at, name))
     };
     let ranked = whole && is_rank(program, &device.at, name)
-        || variable(name, &["RANK", "SLURM_PROCID"]).is_some()
+        || variable(program, name, &["RANK", "SLURM_PROCID"]).is_some()
         || inner()
         || through.is_some_and(|one| is_rank(program, &one.at, &one.text));
     if !ranked || named_local {
@@ -390,5 +387,5 @@ fn is_rank(program: &Program, at: &std::ops::Range<usize>, text: &str) -> bool {
         matches!(call.name.as_str(), "torch.distributed.get_rank" | "deepspeed.comm.get_rank")
             && call.arguments.is_empty()
     });
-    called || variable(text, &["RANK", "SLURM_PROCID"]).is_some()
+    called || variable(program, text, &["RANK", "SLURM_PROCID"]).is_some()
 }

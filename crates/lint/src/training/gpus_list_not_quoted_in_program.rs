@@ -1,6 +1,10 @@
 //! A program that starts docker with a list of GPUs.
 
+use catalog::Catalog;
+
 use crate::gpus_option::fault;
+use crate::read::docker_run::DockerRun;
+use crate::read::dockerfile::command::{Command, Word};
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -22,8 +26,18 @@ pub(crate) const RULE: Rule = Rule {
              \"image\",\n\
              ]\nsubprocess.check_call(cmd)\n",
         ),
+        named(
+            "start.py",
+            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"-e\", token, *more, \"--name\", \
+             \"n\", \"--gpus\", \"device=0,1\", image])\n",
+        ),
     ],
     silent: &[
+        named(
+            "start.py",
+            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", \"all\", \"image\", \
+             \"--gpus\", \"device=0,1\"])\n",
+        ),
         named(
             "start.py",
             "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", '\"device=0,1\"', \
@@ -51,6 +65,7 @@ fn judge(program: &Program) -> Vec<Found> {
         {
             continue;
         }
+        let items = &items[..items.len() - behind_image(program.catalog, &items)];
         for (at, (below, item)) in items.iter().enumerate() {
             let (below, given) = match item.strip_prefix("--gpus=") {
                 Some(given) => (*below, Some(given)),
@@ -68,27 +83,50 @@ fn judge(program: &Program) -> Vec<Found> {
     found
 }
 
+/// How many items are behind the image of a `docker run`, which are the container's.
+fn behind_image(catalog: &Catalog, items: &[(usize, String)]) -> usize {
+    let words = items.iter().skip_while(|(_, item)| item != "docker");
+    let word = |(_, item): &(usize, String)| {
+        let known = item != OTHER;
+        Word { text: item.clone(), known, quoted: known, ..Word::default() }
+    };
+    let command = Command { words: words.map(word).collect(), ..Command::default() };
+    DockerRun::read(catalog, &command).map_or(0, |run| run.behind.len())
+}
+
 /// Whether a call starts a program.
 fn starts(call: &Call) -> bool {
     let last = call.name.rsplit('.').next().unwrap_or_default();
     matches!(last, "run" | "Popen" | "call" | "check_call" | "check_output" | "execvp")
 }
 
-/// The texts of a list of plain texts, each with the number of lines above it; empty for anything else.
+/// What the list has where it has no plain text: a variable, or several items of another list.
+const OTHER: &str = "$";
+
+/// The texts of a list, each with the number of lines above it; empty for anything else.
 fn items(text: &str) -> Vec<(usize, String)> {
     let Some(body) = text.trim().strip_prefix('[') else { return Vec::new() };
     let mut found = Vec::new();
-    let (mut open, mut item, mut line) = (None, String::new(), 0);
+    let (mut open, mut item, mut line, mut plain, mut other) = (None, String::new(), 0, false, false);
     for letter in body.chars() {
         match (open, letter) {
             (None, '"' | '\'') => open = Some(letter),
             (Some(quote), _) if letter == quote => {
                 open = None;
+                plain = true;
                 found.push((line, std::mem::take(&mut item)));
             }
             (Some(_), _) => item.push(letter),
-            (None, ']') => break,
-            _ => {}
+            (None, ',' | ']') => {
+                if other && !plain {
+                    found.push((line, OTHER.to_owned()));
+                }
+                (plain, other) = (false, false);
+                if letter == ']' {
+                    break;
+                }
+            }
+            (None, _) => other |= !letter.is_whitespace(),
         }
         line += usize::from(letter == '\n');
     }

@@ -128,7 +128,7 @@ fn judge(program: &Program) -> Vec<Found> {
 }
 
 /// The call that makes the dataset of a loader.
-fn made_of<'p>(program: &'p Program, loader: &Call, data: &Argument) -> Option<&'p Call> {
+pub(crate) fn made_of<'p>(program: &'p Program, loader: &Call, data: &Argument) -> Option<&'p Call> {
     let set = || program.certain_value(&data.text, &loader.function, loader.at.start);
     program.call_at(&data.at).or_else(|| program.call_at(&set()?.at))
 }
@@ -227,15 +227,15 @@ fn code(body: &str) -> String {
 }
 
 /// The line on which a class takes the share of its rank.
-fn share_of_rank(program: &Program, class: &Class) -> Option<usize> {
+pub(crate) fn share_of_rank(program: &Program, class: &Class) -> Option<usize> {
     let body = program.text.get(class.at.clone())?;
     let first = program.text.get(..class.at.start)?.matches('\n').count() + 1;
-    let is_share = |line: &str| line.replace("()", "").contains("rank::") || line.contains("rank ::");
+    let is_share = |line: &str| line.replace([' ', '(', ')'], "").contains("rank::");
     body.lines().position(is_share).map(|index| first + index)
 }
 
 /// Whether a dataset may yield something else in each worker.
-fn shares(program: &Program, class: &Class) -> bool {
+pub(crate) fn shares(program: &Program, class: &Class) -> bool {
     let body = code(program.text.get(class.at.clone()).unwrap_or_default());
     const WORDS: &[&str] = &[
         "worker",
@@ -264,7 +264,8 @@ fn shares(program: &Program, class: &Class) -> bool {
         .replace("()", "")
         .replace("default_rng", "default_rng()");
     // The share of a rank is no share of its workers, unless both are in one number.
-    let by_rank = lower.contains("rank") && !(lower.contains("open(") && lower.contains("rank::"));
+    let cut = lower.replace("rank ::", "rank::").contains("rank::");
+    let by_rank = lower.contains("rank") && !(lower.contains("open(") && cut);
     let known = by_rank || WORDS.iter().any(|word| lower.contains(word));
     let init = program.text.contains("worker_init_fn");
     let iterates = program.functions.iter().any(|one| one.name == "__iter__" && contains(&class.at, &one.at));

@@ -111,7 +111,7 @@ fn first(program: &Program, function: &Range<usize>, end: usize, steps: usize) -
 /// The first that a module of the directory does when it is imported before a line.
 fn of_modules(program: &Program, before: usize) -> Option<(usize, String)> {
     program.modules.iter().filter(|one| one.text.contains("jax")).find_map(|one| {
-        let module = Program::read(program.catalog, &one.text);
+        let module = one.program(program.catalog);
         let mut calls = module.calls.iter().filter(|call| call.function.is_empty() && !call.conditional);
         let call = calls.find(|call| starts_backend(call))?;
         let stem = one.name.rsplit('/').next()?.strip_suffix(".py")?;

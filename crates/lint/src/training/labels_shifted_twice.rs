@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::read::python::{Program, entries, is_name, string};
+use crate::read::python::{Program, argument_texts, entries, is_name, string};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -173,9 +173,56 @@ fn is_shifted(text: &str) -> bool {
                 .any(|end| rest.find(&format!("{end}{stop}")).is_some_and(|at| !rest[..at].contains('(')))
         })
     };
-    let rolled = (text.starts_with("torch.roll(") && text.contains(",-1")) || text.contains(".roll(-1");
+    let rolled = rolls_left(text);
     let padded =
         ["F.pad(", "nn.functional.pad(", "torch.nn.functional.pad("].iter().any(|start| first(start, ','));
     let joined = ["torch.cat([", "torch.cat((", "torch.concat(["].iter().any(|start| first(start, ','));
     cut(text) || rolled || padded || joined || text.contains("[1:]+[")
+}
+
+/// Whether an expression rolls another one by one place to the left: `torch.roll(x,-1,1)`, `x.roll(-1)`.
+fn rolls_left(text: &str) -> bool {
+    let Some((before, behind)) = text.split_once(".roll(") else { return false };
+    let given = argument_texts(behind);
+    let named = given.iter().find_map(|one| one.strip_prefix("shifts="));
+    let place = usize::from(before == "torch");
+    let at_place =
+        || given.get(place).copied().filter(|_| given[..=place].iter().all(|one| !one.contains('=')));
+    let shift = named.or_else(at_place).unwrap_or_default();
+    let mut each = shift.trim_matches(['(', ')', '[', ']']).trim_end_matches(',').split(',');
+    // Other dimensions stay as they are.
+    let stays = |one: &&str| *one != "0";
+    each.next_back() == Some("-1") && each.filter(stays).count() == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_and_not_dimensions() {
+        let left = [
+            "torch.roll(x,-1)",
+            "torch.roll(x,-1,-1)",
+            "torch.roll(x[:,0],shifts=-1,dims=1)",
+            "torch.roll(f(x,1),(0,-1),(0,1))",
+            "x.roll(-1,1)",
+            "x.roll(shifts=(-1,),dims=1).clone()",
+        ];
+        let other = [
+            "torch.roll(x,1,-1)",
+            "torch.roll(x,shifts=1,dims=-1)",
+            "torch.roll(x,dims=-1,shifts=1)",
+            "torch.roll(f(x,-1),1)",
+            "torch.roll(x,-10)",
+            "x.roll(1,-1)",
+            "x.roll(-16)",
+        ];
+        for text in left {
+            assert!(is_shifted(text), "{text}");
+        }
+        for text in other {
+            assert!(!is_shifted(text), "{text}");
+        }
+    }
 }

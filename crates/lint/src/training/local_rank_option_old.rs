@@ -3,7 +3,6 @@
 use crate::read::launch::Launches;
 use crate::read::launcher::Launcher;
 use crate::read::python::Program;
-use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -50,8 +49,7 @@ fn judge(program: &Program) -> Vec<Found> {
     let Some(old) = old.filter(|_| !new && !lenient && strict) else { return Vec::new() };
     let base = program.name.rsplit('/').next().unwrap_or_default();
     let launched = program.scripts.iter().find_map(|script| {
-        let read = Script::read(program.catalog, &script.text);
-        let launches = Launches::of_script(&read).launches;
+        let launches = Launches::of_script(script.script(program.catalog)).launches;
         let of_this =
             |word: &crate::read::dockerfile::command::Word| word.text.rsplit('/').next() == Some(base);
         let one = launches.into_iter().find(|launch| {

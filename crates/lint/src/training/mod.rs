@@ -30,6 +30,7 @@ pub(crate) mod gradients_not_cleared;
 pub(crate) mod graph_kept;
 pub(crate) mod half_weights_scaled;
 pub(crate) mod iterable_dataset_misused;
+pub(crate) mod iterable_module_repeated;
 pub(crate) mod jax_initialized_too_late;
 pub(crate) mod labels_shifted_twice;
 pub(crate) mod lightning_option_invalid;

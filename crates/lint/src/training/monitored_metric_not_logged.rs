@@ -77,9 +77,8 @@ fn judge(program: &Program) -> Vec<Found> {
     if monitors.is_empty() {
         return Vec::new();
     }
-    let modules: Vec<Program> =
-        program.modules.iter().map(|one| Program::read(program.catalog, &one.text)).collect();
-    let all: Vec<&Program> = std::iter::once(program).chain(&modules).collect();
+    let modules = program.modules.iter().map(|one| one.program(program.catalog));
+    let all: Vec<&Program> = std::iter::once(program).chain(modules).collect();
     let Some((logged, validates)) = logged(program, &all) else { return Vec::new() };
     let found = monitors.into_iter().filter(|(_, name)| !logged.iter().any(|one| fits(one, name)));
     found.map(|(call, name)| fault(call, name, &logged, validates)).collect()

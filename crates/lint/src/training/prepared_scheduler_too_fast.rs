@@ -3,9 +3,17 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::accelerate_starts::{configs, number_of};
+use crate::accelerate_starts::ranks;
 use crate::read::python::{Assignment, Call, Program, contains, names};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+
+/// A program whose scheduler Accelerate steps once for each process.
+const PREPARED: &str = "import torch\nfrom accelerate import Accelerator\nfrom transformers import \
+                        get_linear_schedule_with_warmup\nacc = Accelerator()\nmodel, opt, loader = \
+                        acc.prepare(model, opt, loader)\nsteps = 3 * len(loader)\nsched = \
+                        get_linear_schedule_with_warmup(opt, 100, steps)\nsched = acc.prepare(sched)\nfor \
+                        epoch in range(3):\n    for batch in loader:\n        \
+                        acc.backward(model(batch).loss)\n        opt.step()\n        sched.step()\n";
 
 pub(crate) const RULE: Rule = Rule {
     id: "prepared-scheduler-too-fast",
@@ -14,15 +22,7 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("prepared_scheduler_too_fast.md"),
     judge: Judge::Training(judge),
     fires: &[
-        named_with(
-            "tune.py",
-            "import torch\nfrom accelerate import Accelerator\nfrom transformers import \
-             get_linear_schedule_with_warmup\nacc = Accelerator()\nmodel, opt, loader = acc.prepare(model, \
-             opt, loader)\nsteps = 3 * len(loader)\nsched = get_linear_schedule_with_warmup(opt, 100, \
-             steps)\nsched = acc.prepare(sched)\nfor epoch in range(3):\n    for batch in loader:\n        \
-             acc.backward(model(batch).loss)\n        opt.step()\n        sched.step()\n",
-            &[("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 4\n")],
-        ),
+        named_with("tune.py", PREPARED, &[("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 4\n")]),
         named(
             "tune.py",
             "import torch\nfrom accelerate import Accelerator\ndef main(args):\n    accelerator = \
@@ -35,6 +35,21 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named_with(
+            "tune.py",
+            PREPARED,
+            &[("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 1 # a smaller card\n")],
+        ),
+        named_with(
+            "tune.py",
+            PREPARED,
+            &[(
+                "run.sh",
+                "accelerate launch tune.py\naccelerate launch tune.py --num_processes 4\naccelerate \
+              launch \\\n  tune.py\naccelerate launch --mixed_precision bf16 --num_processes 1 \\\n  \
+              tune.py\n",
+            )],
+        ),
         named(
             "tune.py",
             "import torch\nfrom accelerate import Accelerator\nacc = Accelerator()\nsteps = 3 * \
@@ -100,13 +115,12 @@ fn fault(
     let accumulates = accelerator.keyword("gradient_accumulation_steps").is_some();
     let known = ["num_processes", "world_size"].iter().any(|word| lengths.all.contains(word));
     let length = lengths.found.filter(|_| !known && (!accumulates || lengths.all.contains('/')))?;
-    let counts: Vec<u64> =
-        configs(program).iter().filter_map(|one| number_of(&one.text, "num_processes")).collect();
-    let one = |script: &str| script.contains("--num_processes 1 ") || script.contains("--num_processes=1 ");
-    if counts.contains(&1) || program.scripts.iter().any(|script| one(&script.text)) {
+    let counts = ranks(program);
+    if counts.contains(&Some(1)) {
         return None;
     }
     let processes = counts.first().filter(|first| counts.iter().all(|count| count == *first));
+    let processes = processes.copied().flatten();
     let times =
         processes.map_or_else(|| "once for each process".to_owned(), |count| format!("{count} times"));
     let message = format!(

@@ -14,6 +14,12 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
+            "from os import environ, getenv\nimport torch\ntorch.cuda.set_device(environ.get(\"LOCAL_RANK\", \
+             \"0\"))\nif getenv(\"RANK\", \"0\") == 0:\n    print(1)\nif environ[\"RANK\"] == 0:\n    \
+             print(2)\n",
+        ),
+        named(
+            "train.py",
             "import os\nimport torch\nrank = os.environ[\"RANK\"]\nif rank == 0:\n    \
              torch.save(model.state_dict(), \"x.pt\")\n",
         ),
@@ -140,15 +146,10 @@ fn of_environment(
     before: usize,
 ) -> Option<(String, bool)> {
     let read = |text: &str| {
-        let index = text.strip_prefix("os.environ[").and_then(|rest| rest.strip_suffix(']'));
-        if let Some(name) = index.and_then(string) {
-            return Some((name.to_owned(), true));
-        }
-        let starts = ["os.environ.get(", "os.getenv("];
-        let inner = starts.iter().find_map(|start| text.strip_prefix(start)?.strip_suffix(')'))?;
-        let (name, default) = inner.split_once(',').map_or((inner, None), |(name, rest)| (name, Some(rest)));
-        let certain = default.is_some_and(|one| string(one.trim()).is_some());
-        Some((string(name.trim())?.to_owned(), certain))
+        let (name, default) = program.environment_read(text)?;
+        let certain =
+            program.environment_key(text).is_some() || default.is_some_and(|one| string(one).is_some());
+        Some((name.to_owned(), certain))
     };
     let known = |(name, certain): (String, bool)| NUMBERS.contains(&name.as_str()).then_some((name, certain));
     if let Some(found) = read(text) {

@@ -85,7 +85,8 @@ fn without_address(program: &Program, call: &Call) -> Option<Found> {
     let spread = call.arguments.iter().any(|one| one.name.as_deref() == Some("*"));
     let own = call.argument(1, "init_method").is_some() || call.keyword("store").is_some();
     let ranked = call.keyword("rank").is_some();
-    let texts = program.scripts.iter().chain(&program.modules).map(|one| &*one.text);
+    let scripts = program.scripts.iter().map(|one| &*one.text);
+    let texts = scripts.chain(program.modules.iter().map(|one| &*one.text));
     let set = std::iter::once(program.text.as_str()).chain(texts).any(|text| {
         text.contains("MASTER_ADDR") || text.contains("init_distributed") || text.contains("load_dotenv")
     });

@@ -17,6 +17,16 @@ pub(crate) const RULE: Rule = Rule {
              loader = DataLoader(train_set, batch_size=32, shuffle=True)\n",
         ),
         named(
+            "train.py",
+            "import torch.distributed as dist\nimport torchvision\nfrom torch.nn.parallel import \
+             DistributedDataParallel as DDP\nfrom torch.utils.data import DataLoader\n\ndef \
+             make(root):\n    ds = \
+             torchvision.datasets.CIFAR100(root, train=True)\n    return DataLoader(ds, batch_size=128, \
+             shuffle=True)\n\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\nopt = \
+             SGD(net.parameters(), \
+             lr=0.1 * dist.get_world_size())\n",
+        ),
+        named(
             "fit.py",
             "import lightning as L\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data, \
              shuffle=True)\ntrainer = L.Trainer(devices=8, strategy=\"ddp\", \
@@ -30,6 +40,27 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\n\
+             world_size = dist.get_world_size()\npart = files[dist.get_rank()::world_size]\n\
+             loader = DataLoader(Files(part), batch_size=32, shuffle=True)\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\n\
+             train_set = Files(\"/data\", dist.get_rank(), dist.get_world_size())\n\
+             loader = DataLoader(train_set, batch_size=32, shuffle=True)\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\n\
+             count = len(train_set) // dist.get_world_size()\n\
+             loader = DataLoader(train_set, batch_size=32, shuffle=True)\n",
+        ),
         named(
             "fit.py",
             "import lightning as L\nfrom torch.utils.data import DataLoader, DistributedSampler\nloader = \
@@ -114,6 +145,23 @@ fn left_alone(program: &Program) -> Option<Found> {
     Some(Found::warning(option.line, message, fix))
 }
 
+/// A program without what it computes from the number of ranks alone: its learning rate, its batch size, an
+/// average. Such a number shares no data out.
+fn without_scaling(text: &str) -> String {
+    const SIZE: &str = "world_size";
+    let scales = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        let own = lower.replace("get_rank", "").replace("local_rank", "").replace("global_rank", "");
+        let cuts =
+            ["[", "range(", "shard", "split", "len(", "//", "%", "::", "dataset", "loader", "skip", "rank"];
+        let sums =
+            ["lr", "batch", "init_process_group", "print(", "log", "world_size =", "loss", "step", "/="];
+        !cuts.iter().any(|word| own.contains(word)) && sums.iter().any(|word| lower.contains(word))
+    };
+    let lines = text.lines().filter(|line| !line.contains(SIZE) || !scales(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn judge(program: &Program) -> Vec<Found> {
     if let Some(found) = left_alone(program) {
         return vec![found];
@@ -121,7 +169,11 @@ fn judge(program: &Program) -> Vec<Found> {
     let wrapped = program.calls.iter().any(|call| call.name.ends_with("DistributedDataParallel"));
     let started = program.calls.iter().any(|call| call.name == "torch.distributed.init_process_group");
     // Without `rank` and the number of ranks the data is shared out elsewhere, if at all.
-    if !wrapped || !started || SHARES.iter().any(|word| program.text.contains(word)) {
+    if !wrapped || !started {
+        return Vec::new();
+    }
+    let text = without_scaling(&program.text);
+    if SHARES.iter().any(|word| text.contains(word)) {
         return Vec::new();
     }
     let loaders = program.calls.iter().filter(|call| {

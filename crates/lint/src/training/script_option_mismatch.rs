@@ -6,7 +6,6 @@ use crate::read::dockerfile::command::{Command, Word};
 use crate::read::launch_options;
 use crate::read::launcher::Launcher;
 use crate::read::python::{Call, Program, string};
-use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 use std::rc::Rc;
 
@@ -115,7 +114,7 @@ fn judge(program: &Program) -> Vec<Found> {
     let mut found: Vec<Found> = adds.iter().filter_map(|call| of_type_bool(call)).collect();
     if let Some(options) = options(program, parser, &adds) {
         found.extend(program.scripts.iter().flat_map(|script| {
-            let read = Script::read(program.catalog, &script.text);
+            let read = script.script(program.catalog);
             let base = program.name.rsplit('/').next().unwrap_or_default().to_owned();
             let faults = read.commands.iter().filter_map(|command| start(command, &base, &options));
             let file = Some(Rc::new(OtherFile { path: script.name.clone(), by: None }));

@@ -44,7 +44,7 @@ const NAMES_LIMIT: usize = 100;
 fn judge(program: &Program) -> Vec<Found> {
     let mut set: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for one in &program.assignments {
-        let key = one.name.strip_prefix("os.environ[").and_then(|rest| rest.strip_suffix(']'));
+        let key = program.environment_key(&one.name);
         if let Some(name) = key.and_then(string) {
             set.entry(name).or_default().push(one.line);
         }

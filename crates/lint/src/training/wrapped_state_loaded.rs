@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::file::Over;
+use crate::read::near::Near;
 use crate::read::python::{Assignment, Call, Class, Program, is_name, names, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 use crate::wrapped_weights::{Mismatch, WRAPPERS, class_of, holds_at, read_by};
@@ -309,9 +309,9 @@ impl Classes<'_> {
     fn relate(&self, classes: [&str; 2]) -> bool {
         let all = self.all.get_or_init(|| {
             let around = self.program.modules.iter().chain(&self.program.others);
-            let texts = around.map(|one| &*one.text).filter(|text| text.contains("class "));
-            let read = texts.flat_map(|text| Program::read(self.program.catalog, text).classes);
-            read.chain(self.program.classes.iter().cloned()).collect()
+            let read = around.filter(|one| one.text.contains("class "));
+            let classes = read.flat_map(|one| &one.program(self.program.catalog).classes);
+            classes.chain(&self.program.classes).cloned().collect()
         });
         let [one, two] = classes;
         all.iter().any(|class| {
@@ -325,7 +325,13 @@ impl Classes<'_> {
 
 /// Where another program loads the weights of a class that it does not wrap. `only`: every file of weights
 /// has the names of the wrapped model.
-fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, only: bool) -> Option<Loaded> {
+fn load_of(
+    all: &Classes,
+    other: &Near<Program>,
+    class: &str,
+    to: Option<&str>,
+    only: bool,
+) -> Option<Loaded> {
     let handles = [
         "_orig_mod",
         "removeprefix",
@@ -344,18 +350,18 @@ fn load_of(classes: &Classes, other: &Over, class: &str, path: Option<&str>, onl
     if !may_load || handles.iter().any(|word| other.text.contains(word)) {
         return None;
     }
-    let read = Program::read(classes.program.catalog, &other.text);
+    let read = other.program(all.program.catalog);
     read.calls.iter().find_map(|load| {
         let plain = load.name.strip_suffix(".load_state_dict").filter(|name| is_name(name))?;
-        let mismatch = Mismatch::of(&read, load);
-        let made = class_of(&read, plain, load)?;
-        if made != class && (mismatch == Mismatch::Raises || !classes.relate([&made, class])) {
+        let mismatch = Mismatch::of(read, load);
+        let made = class_of(read, plain, load)?;
+        if made != class && (mismatch == Mismatch::Raises || !all.relate([&made, class])) {
             return None;
         }
-        let from = read_by(&read, load)?;
+        let from = read_by(read, load)?;
         let own = string(read.origin(&from.argument(0, "f")?.at, &from.function).text);
         let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let same_file = own.zip(path).is_some_and(|(own, path)| base(own) == base(path));
+        let same_file = own.zip(to).is_some_and(|(own, to)| base(own) == base(to));
         // A fixed name that is not among those that the program makes is another file.
         let may_be = own.is_none() && only;
         (same_file || may_be).then_some(Loaded { line: load.line, class: made, same_file, mismatch })
@@ -402,8 +408,8 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
     };
     let message = format!(
         "line {} saves the weights of {wrapped}, which is wrapped: their names begin with `{prefix}`; \
-         {plain}.load_state_dict finds no such names in {}{ends}",
-        save.line, made.name
+         {plain}.load_state_dict finds no such names{ends}",
+        save.line
     );
     let inner = prefix.trim_end_matches('.');
     let fix = format!("Save `{wrapped}.{inner}.state_dict()`");

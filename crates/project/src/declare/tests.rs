@@ -18,8 +18,8 @@ fn sources(text: &str) -> Vec<String> {
 #[test]
 fn packages_of_the_catalog_are_requirements_and_others_are_for_pip() {
     let found = declared(
-        "torch==2.4.1\ntorchvision==0.19.1+cu121\nnvidia-cublas-cu12==12.1.3.1\ntriton==3.0.0\nEinops==0.8.0 ; \
-         python_version < '3.11'\ntransformers[torch]>=4.40\n",
+        "torch==2.4.1\ntorchvision==0.19.1+cu121\nnvidia-cublas-cu12==12.1.3.1\ntriton==3.0.0\n\
+         Einops==0.8.0 ; python_version < '3.11'\ntransformers[torch]>=4.40\n",
         &[10, 11],
         "x86_64",
     );

@@ -22,7 +22,8 @@ fn error(files: &[(&str, &str)]) -> String {
 
 #[test]
 fn each_requirement_has_its_line_and_the_bytes_of_its_specifier() {
-    let text = "\u{feff}# training\r\ntorch==2.4.1          # do not touch\r\nnumpy <2 ; python_version < '3.13'\r\n\
+    let text = "\u{feff}# training\r\ntorch==2.4.1          # do not touch\r\n\
+        numpy <2 ; python_version < '3.13'\r\n\
         accelerate>=0.30,\\\r\n  <1\r\neinops\r\n";
     let project = read(&[("requirements.txt", text)]).unwrap();
     let shown: Vec<(usize, String, Option<&str>)> = project

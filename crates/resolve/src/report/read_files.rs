@@ -124,8 +124,8 @@ mod tests {
         ];
         assert_eq!(
             files(&[("requirements.txt", Some(1))], &not_read).sentence(false),
-            "Read requirements.txt (1 requirement). Not read: requirements.txt:3,7 (editable), setup.py (runs \
-             code)."
+            "Read requirements.txt (1 requirement). Not read: requirements.txt:3,7 (editable), setup.py \
+             (runs code)."
         );
     }
 

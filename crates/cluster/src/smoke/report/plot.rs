@@ -2,7 +2,7 @@
 //! GPUs should reach.
 
 use diagnostic::chart::{Chart, Point, Reference, decades};
-use diagnostic::units::rate;
+use diagnostic::units::{rate, rates};
 
 use super::text::time;
 use crate::smoke::bandwidth::size;
@@ -20,7 +20,9 @@ pub(super) fn chart(results: &[Measured], expected: Option<&Expected>) -> Chart 
     let measured: Vec<&Measured> = results.iter().filter(|result| drawable(result.bus)).collect();
     let expected = expected.filter(|expected| drawable(expected.bus));
     let values = measured.iter().map(|result| result.bus).chain(expected.map(|expected| expected.bus));
-    let y_ticks = decades(values).into_iter().map(|value| (value, rate(value))).collect();
+    let decades = decades(values);
+    let labels = rates(&decades);
+    let y_ticks = decades.into_iter().zip(labels).collect();
     let point = |result: &&Measured| Point {
         x: result.bytes as f64,
         y: result.bus,

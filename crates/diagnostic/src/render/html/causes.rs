@@ -10,6 +10,10 @@ use crate::{Diagnostic, Fix};
 
 /// Different evidence for one cause that a page shows; other places have more of the same kind.
 const EVIDENCE_SHOWN: usize = 3;
+/// Nodes that the overview of many names.
+const NODES_SHOWN: usize = 4;
+/// Characters of a message in the overview.
+const MESSAGE_SHOWN: usize = 120;
 /// Lines of evidence for each of several places, or of several nodes.
 const LINES_SHOWN: usize = 12;
 
@@ -85,6 +89,23 @@ fn places(causes: &[Cause]) -> Vec<String> {
     places
 }
 
+/// `node1, node2, node3 and 60 more`: the details name all.
+fn first_of(nodes: &[String]) -> String {
+    match nodes.len() {
+        0..=NODES_SHOWN => nodes.join(", "),
+        count => format!("{} and {} more", nodes[..NODES_SHOWN - 1].join(", "), count + 1 - NODES_SHOWN),
+    }
+}
+
+/// The beginning of a message that the details have in full.
+fn beginning(message: &str) -> String {
+    let kept: String = message.chars().take(MESSAGE_SHOWN).collect();
+    match kept.len() < message.len() {
+        true => format!("{} …", kept.rsplit_once(' ').map_or(kept.as_str(), |(whole, _)| whole)),
+        false => kept,
+    }
+}
+
 /// A row a rule, with the nodes on which it found something.
 fn overview(contents: &Contents, causes: &[Cause]) -> String {
     let headers = ["Severity", "Finding", "Nodes", "Where", "What"].map(|title| match title {
@@ -100,12 +121,12 @@ fn overview(contents: &Contents, causes: &[Cause]) -> String {
         let nodes = places(same);
         let (count, nodes) = match nodes.is_empty() {
             true => (String::new(), "cluster-wide".to_owned()),
-            false => (format!("{} of {}", nodes.len(), contents.nodes), escape(&nodes.join(", "))),
+            false => (format!("{} of {}", nodes.len(), contents.nodes), escape(&first_of(&nodes))),
         };
         let severity = same[0].found.severity;
         let id = escape(&same[0].rule.id);
         let what = match same {
-            [one] => escape(&one.found.message),
+            [one] => escape(&beginning(&one.found.message)),
             several => format!("{} different findings", several.len()),
         };
         table.row(

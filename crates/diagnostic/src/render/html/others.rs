@@ -126,8 +126,8 @@ fn listed<'r>(
     let headers = ["Check", second, "Group", "Nodes"].map(Cell::text);
     let mut table = Table::new("listed", title, false, &headers[..if several { 4 } else { 3 }]);
     for (outcome, shown, nodes) in rows {
-        let group = Cell::text(outcome.rule.group.title);
-        let mut cells = vec![Cell::html("text", contents.id(&outcome.rule.id)), Cell::text(shown), group];
+        let texts = [contents.id(&outcome.rule.id), escape(shown), escape(outcome.rule.group.title)];
+        let mut cells = texts.map(|html| Cell::html("", html)).to_vec();
         if several {
             let nodes = outcome.subject.node.is_some().then(|| nodes.to_string());
             cells.push(Cell::html("number", nodes.unwrap_or_default()));

@@ -13,7 +13,8 @@ use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
@@ -49,6 +50,8 @@ pub(crate) struct Compose {
     key_lines: Vec<Lines>,
     /// The content before `<<` is followed, read when it is first needed.
     unmerged: OnceCell<Option<Value>>,
+    /// What its services are built from, by their names, read when it is first needed.
+    images: RefCell<BTreeMap<String, Option<Rc<Dockerfile>>>>,
 }
 
 /// The lines of one of the files.
@@ -98,6 +101,7 @@ impl Compose {
             run: false,
             key_lines: files,
             unmerged: OnceCell::new(),
+            images: RefCell::default(),
         };
         let services = map(&compose.root, "services").into_iter().flatten();
         let services = services.filter_map(|(name, value)| Service::read(name, value, &compose)).collect();
@@ -110,9 +114,19 @@ impl Compose {
         compose
     }
 
-    /// The Dockerfile of a service as far as it is built: up to the stage that `build.target` names.
-    pub(crate) fn built(&self, service: &Service) -> Option<Dockerfile> {
-        let mut image = self.whole_dockerfile(service)?;
+    /// The Dockerfile of a service as far as it is built: up to the stage that `build.target` names. Rules
+    /// share it.
+    pub(crate) fn built(&self, service: &Service) -> Option<Rc<Dockerfile>> {
+        if let Some(known) = self.images.borrow().get(&service.name) {
+            return known.clone();
+        }
+        let image = self.read_built(service).map(Rc::new);
+        self.images.borrow_mut().insert(service.name.clone(), image.clone());
+        image
+    }
+
+    fn read_built(&self, service: &Service) -> Option<Dockerfile> {
+        let mut image = self.read_dockerfile(service)?;
         if let Some(target) = below(&service.value, &["build", "target"]) {
             let target = text(target)?.to_ascii_lowercase();
             let named = image.stages.iter().rposition(|one| one.name.as_deref() == Some(target.as_str()));
@@ -133,9 +147,16 @@ impl Compose {
         }
     }
 
-    /// The Dockerfile of a service with all of its stages, read with the files of its build context that are
-    /// known.
-    pub(crate) fn whole_dockerfile(&self, service: &Service) -> Option<Dockerfile> {
+    /// The Dockerfile of a service with all of its stages.
+    pub(crate) fn whole_dockerfile(&self, service: &Service) -> Option<Rc<Dockerfile>> {
+        match below(&service.value, &["build", "target"]) {
+            Some(_) => self.read_dockerfile(service).map(Rc::new),
+            None => self.built(service),
+        }
+    }
+
+    /// Reads it with the files of its build context that are known.
+    fn read_dockerfile(&self, service: &Service) -> Option<Dockerfile> {
         let text = self.files.get(&service.dockerfile()?)?.as_ref()?;
         let folder = service.build_context()?;
         let in_image = |path: &String| match folder.as_str() {

@@ -33,6 +33,19 @@ pub(crate) enum Gpus {
     Some,
 }
 
+impl Gpus {
+    /// How many, where the file says it.
+    pub(crate) fn count(&self) -> Option<u64> {
+        match self {
+            Gpus::Count(count) => Some(*count).filter(|count| *count > 0),
+            Gpus::Ids(ids) if !ids.iter().any(|id| id.contains(['$', '=', ':'])) => {
+                u64::try_from(ids.len()).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Service {
     /// The env files that it names, as it names them.
     pub(crate) fn env_files(&self) -> Vec<String> {

@@ -1,7 +1,9 @@
 //! A Dockerfile: its instructions, its stages, and what holds at each command.
 
 pub(crate) mod apt;
+pub(crate) mod archives;
 pub(crate) mod command;
+mod context;
 pub(crate) mod copied;
 pub(crate) mod expand;
 pub(crate) mod install;

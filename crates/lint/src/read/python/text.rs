@@ -44,6 +44,30 @@ pub(crate) fn entries(text: &str) -> Option<Vec<(&str, &str)>> {
         .collect()
 }
 
+/// The arguments of a call, as texts, from what follows its parenthesis: `x` and `1` of `x, 1).mean()`.
+pub(crate) fn argument_texts(behind: &str) -> Vec<&str> {
+    let parts = split_outside(&behind[..closing(behind).unwrap_or(behind.len())], ',');
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// Where the bracket that is open before a text is closed in it.
+pub(super) fn closing(behind: &str) -> Option<usize> {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    behind.char_indices().find_map(|(at, letter)| {
+        match (quote, letter) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), _) => quote = (open != letter).then_some(open),
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') if depth == 0 => return Some(at),
+            (None, ')' | ']' | '}') => depth -= 1,
+            (None, _) => {}
+        }
+        None
+    })
+}
+
 /// Splits a text at a sign outside of brackets and strings.
 fn split_outside(text: &str, sign: char) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_usize, None);

@@ -1,0 +1,1 @@
+"""Palette extraction service."""

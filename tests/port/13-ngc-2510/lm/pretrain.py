@@ -1,0 +1,3 @@
+import torch
+
+print(torch.__version__, torch.cuda.get_arch_list())

@@ -1,0 +1,3 @@
+import torch
+
+print(torch.linalg.svdvals(torch.randn(64, 64, device="cuda"))[:3])

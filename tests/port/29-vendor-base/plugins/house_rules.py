@@ -1,0 +1,2 @@
+def register():
+    """Called by vLLM at start."""

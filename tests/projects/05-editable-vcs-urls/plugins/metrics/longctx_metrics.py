@@ -1,0 +1,3 @@
+from torchmetrics import MeanMetric
+
+loss = MeanMetric()

@@ -1,0 +1,5 @@
+from vllm import LLM
+
+
+def load(path):
+    return LLM(path)

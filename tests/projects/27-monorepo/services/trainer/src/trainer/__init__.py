@@ -1,0 +1,4 @@
+from accelerate import Accelerator
+import torch
+
+print(Accelerator().device, torch.__version__)

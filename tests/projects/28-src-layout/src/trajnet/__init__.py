@@ -1,0 +1,3 @@
+import numpy as np
+
+ORIGIN = np.zeros(2)
