@@ -188,7 +188,7 @@ fn the_smallest_change_is_shown_and_written() {
     assert_eq!(code, 1, "{shown}");
     assert!(shown.contains("\nSmallest change (torch 2.7.1+cu128"), "{shown}");
     assert!(
-        shown.contains("\n-torch==2.4.1  # do not touch\r\n+torch==2.7.1+cu128  # do not touch\r\n"),
+        shown.contains("\n-torch==2.4.1  # do not touch\\r\n+torch==2.7.1+cu128  # do not touch\\r\n"),
         "{shown}"
     );
     assert!(shown.contains("with --write") && !shown.contains("Alternatives"), "{shown}");
