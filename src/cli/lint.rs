@@ -211,13 +211,13 @@ impl Args {
         for file in changed {
             match (self.dry_run, text) {
                 (true, _) => {
-                    terminal::document(&file.diff())?;
+                    terminal::document(&file.change.diff())?;
                     continue;
                 }
-                (false, true) => terminal::print(&file.diff())?,
-                (false, false) => terminal::note(file.diff().trim_end()),
+                (false, true) => terminal::print(&file.change.diff())?,
+                (false, false) => terminal::note(file.change.diff().trim_end()),
             }
-            match file.write() {
+            match file.change.write() {
                 Ok(backup) => {
                     backups.push(visible::path(&backup));
                     written.push(file);

@@ -33,7 +33,7 @@ impl ProjectArgs {
                 directory: self.project.clone().unwrap_or_else(|| PathBuf::from(".")),
                 requirements: self.requirements.clone(),
             },
-            optional: false,
+            ..ProjectRequest::default()
         })
     }
 }

@@ -1,9 +1,12 @@
 //! `envdoc resolve`.
 
+mod change;
+mod stray;
+
 use super::output::Output;
 use catalog::Catalog;
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
@@ -17,13 +20,11 @@ use ::build::{LockRequest, PlanRequest, Planned, Requirements};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
-use diagnostic::shell;
 use diagnostic::{terminal, visible};
 use facts::Facts;
 use host::file;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::Outcome;
-use resolve::parse;
 use resolve::report::Report;
 use resolve::request::Request;
 use resolve::universe::Universe;
@@ -48,6 +49,12 @@ pub(super) struct Args {
 
     #[command(flatten)]
     project: ProjectArgs,
+
+    /// Write the smallest change of the project's files with which they run.
+    ///
+    /// Each old file becomes FILE.orig. All files are written, or none.
+    #[arg(long, conflicts_with_all = ["why", "lock"], help_heading = STACK)]
+    write: bool,
 
     #[command(flatten)]
     stack: StackArgs,
@@ -118,7 +125,7 @@ enum Format {
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if let Some(stray) = self.stray.first() {
-            return Err(unexpected(catalog, stray));
+            return Err(stray::unexpected(catalog, stray));
         }
         let universe = &Universe::new(catalog);
         let read = OnceCell::new();
@@ -136,7 +143,7 @@ impl Args {
             (None, None) => self.stack.requirements(universe, &read_here)?,
             _ => ::build::requirements(universe, &asked, &read_here)?,
         };
-        let Requirements { request, warnings, mut notes, project } = required;
+        let Requirements { request, warnings, mut notes, mut project } = required;
         if let Some(subject) = &self.why {
             return why(universe, &request, subject);
         }
@@ -161,6 +168,11 @@ impl Args {
             let differences = lock.differences(&resolution.stack);
             notes.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
         }
+        let change = change::of(universe, &asked, &whole, request.requirements.len(), &outcome, &read_here)?;
+        change::check(self.write, &asked, &outcome)?;
+        if let (Some(files), Some(change)) = (&mut project, &change) {
+            files.change = Some(change.shown.clone());
+        }
         let report = Report {
             requirements: &whole.requirements,
             outcome: &outcome,
@@ -168,7 +180,10 @@ impl Args {
             notes: &notes,
             project: project.as_ref(),
         };
-        let Outcome::Resolved(resolution) = &outcome else { return self.no_stack(catalog, &report) };
+        let Outcome::Resolved(resolution) = &outcome else {
+            let code = self.no_stack(catalog, &report)?;
+            return if self.write { change::write(change.as_ref(), code) } else { Ok(code) };
+        };
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::new(&resolution.stack, &request.requirements))?;
             file::write(path, &text, self.force)?;
@@ -252,29 +267,6 @@ impl Args {
     fn text(&self, report: &Report) -> String {
         let layout = Layout::of_screen(self.verbose);
         resolve::report::text::report(report, layout)
-    }
-}
-
-/// A requirement that lacks its option: `torch==2.6` is `--torch 2.6`, `8xH100` is `--gpu H100`.
-fn unexpected(catalog: &Catalog, text: &str) -> Error {
-    let error = Error::new(Kind::Usage, format!("unexpected argument '{}'", text.escape_debug()));
-    if file::is_directory(Path::new(text)) {
-        return error.hint(format!("write --project {}", shell::word(text)));
-    }
-    let without_count = text.trim_start_matches(|first: char| first.is_ascii_digit());
-    let names = [Some(text), without_count.strip_prefix(['x', 'X'])].into_iter().flatten();
-    if let Some(gpu) = names.into_iter().find(|name| catalog.gpus().by_alias(name).is_some()) {
-        return error.hint(format!("write --gpu {}", shell::word(gpu)));
-    }
-    let name = parse::package_name(text);
-    let rest = text.trim_start_matches(|first: char| first.is_ascii_alphanumeric() || "._-".contains(first));
-    let version = rest.strip_prefix("==").unwrap_or(rest);
-    match name.as_str() {
-        "" => error,
-        "torch" | "cuda" | "python" if !version.is_empty() => {
-            error.hint(format!("write --{name} {}", shell::word(version)))
-        }
-        _ => error.hint(format!("write --with {}", shell::word(text))),
     }
 }
 

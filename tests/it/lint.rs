@@ -824,11 +824,10 @@ fn a_file_that_changed_meanwhile_is_not_fixed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("train.env");
     std::fs::write(&path, "NCCL_IB_DISABLE=no\n").unwrap();
-    let file = lint::fix::FixedFile {
+    let file = project::ChangedFile {
         name: path.display().to_string(),
         before: "NCCL_IB_DISABLE=yes\n".into(),
         after: "NCCL_IB_DISABLE=1\n".into(),
-        fixed: 1,
     };
     let error = file.write().unwrap_err();
     assert!(error.message.contains("changed while"), "{}", error.message);

@@ -49,8 +49,8 @@ fn a_pin_that_cannot_run_on_the_gpu_is_named_with_its_line() {
     assert_eq!(code, 1, "{shown}");
     assert!(shown.starts_with("Read requirements.txt (2 requirements).\n"), "{shown}");
     assert!(shown.contains("requirements.txt:3 torch==2.4.1 and --gpu RTX 5090 are incompatible"), "{shown}");
-    assert!(shown.contains("sm_120") && shown.contains("Alternatives"), "{shown}");
-    assert!(shown.contains("requirements.txt:3 torch==2.7.") && !shown.contains("--torch"), "{shown}");
+    assert!(shown.contains("sm_120") && shown.contains("Smallest change"), "{shown}");
+    assert!(shown.contains("+torch==2.7.") && !shown.contains("--torch"), "{shown}");
     let (code, shown) = project.resolve(&["--gpu", "h100", "--driver", "535"]);
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("torch 2.4.1+cu1"), "{shown}");
@@ -173,4 +173,80 @@ fn resolve_and_render_name_the_same_torch() {
         let rendered = text(&project.run(&["render", "dockerfile", "--project", "."]).stdout);
         assert!(rendered.contains(&format!("torch=={torch}")), "{pins}: {rendered}");
     }
+}
+
+const OLD: &str = "\u{feff}# training\r\naccelerate==0.33.0\r\ntorch==2.4.1  # do not touch\r\n";
+const NEW: &str = "\u{feff}--find-links https://download.pytorch.org/whl/cu128/torch/\r\n# training\r\n\
+                   accelerate==0.33.0\r\ntorch==2.7.1+cu128  # do not touch\r\n";
+const RTX_5090: &[&str] = &["--gpu", "RTX 5090", "--driver", "575"];
+
+#[test]
+fn the_smallest_change_is_shown_and_written() {
+    let project = Project::new(&[("requirements.txt", OLD)]);
+    let read = |name: &str| fs::read_to_string(project.folder.path().join(name)).unwrap();
+    let (code, shown) = project.resolve(RTX_5090);
+    assert_eq!(code, 1, "{shown}");
+    assert!(shown.contains("\nSmallest change (torch 2.7.1+cu128"), "{shown}");
+    assert!(
+        shown.contains("\n-torch==2.4.1  # do not touch\\r\n+torch==2.7.1+cu128  # do not touch\\r\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("with --write") && !shown.contains("Alternatives"), "{shown}");
+    assert_eq!(read("requirements.txt"), OLD);
+    let (code, shown) = project.resolve(&[RTX_5090, &["--format", "json"]].concat());
+    let report: Value = serde_json::from_str(&shown).unwrap();
+    let edits = report["project"]["change"]["edits"].as_array().unwrap();
+    assert_eq!((code, edits.len()), (1, 2));
+    assert_eq!((&edits[1]["start"]["line"], &edits[1]["text"]), (&3.into(), &"==2.7.1+cu128".into()));
+    let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("wrote requirements.txt; the old text is in "), "{shown}");
+    assert_eq!((read("requirements.txt").as_str(), read("requirements.txt.orig").as_str()), (NEW, OLD));
+    let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
+    assert!(code == 0 && shown.contains("nothing was written: the project runs as it is"), "{shown}");
+    assert_eq!(read("requirements.txt"), NEW);
+    assert!(!project.folder.path().join("requirements.txt.1.orig").exists());
+}
+
+#[test]
+fn what_cannot_be_changed_is_said_and_nothing_is_written() {
+    let hashed = "torch==2.4.1 --hash=sha256:aa\n";
+    let project = Project::new(&[("requirements.txt", hashed)]);
+    let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
+    assert!(code == 1 && shown.contains("has hashes, so the file must be made again"), "{shown}");
+    assert!(shown.contains("nothing was written"), "{shown}");
+    assert_eq!(fs::read_dir(project.folder.path()).unwrap().count(), 1);
+    let old = Project::new(&[("requirements.txt", OLD)]);
+    let (code, shown) = old.resolve(&["--driver", "390"]);
+    assert!(code == 1 && shown.contains("No change of the project helps: "), "{shown}");
+    let output = old.run(&["resolve", "--torch", "2.7", "--write"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn of_several_files_all_are_written_or_none() {
+    use std::os::unix::fs::PermissionsExt;
+    let pins = [
+        ("requirements.txt", "-r locked/base.txt\ntorchvision==0.19.1\n"),
+        ("locked/base.txt", "torch==2.4.1\n"),
+    ];
+    let project = Project::new(&pins);
+    let folder = project.folder.path().join("locked");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
+    let is_root = fs::write(folder.join("probe"), "").is_ok();
+    if !is_root {
+        let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
+        assert_eq!(code, 2, "{shown}");
+        for (name, text) in pins {
+            assert_eq!(fs::read_to_string(project.folder.path().join(name)).unwrap(), text);
+        }
+        assert!(!project.folder.path().join("requirements.txt.orig").exists());
+    }
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
+    assert_eq!(code, 0, "{shown}");
+    let base = fs::read_to_string(folder.join("base.txt")).unwrap();
+    assert!(base.ends_with("torch==2.7.1+cu128\n") && base.contains("/cu128/torchvision/"), "{base}");
+    let own = fs::read_to_string(project.folder.path().join("requirements.txt")).unwrap();
+    assert_eq!(own, "-r locked/base.txt\ntorchvision==0.22.1+cu128\n");
 }

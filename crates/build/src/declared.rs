@@ -1,7 +1,9 @@
 //! The declarations of a project as requirements of a plan.
 
+use std::collections::BTreeMap;
+
 use image::request::ImageRequest;
-use project::{Environment, Others, Project, Selection, declare, has_project_files};
+use project::{Environment, Others, Project, Selection, Texts, declare, has_project_files};
 use resolve::outcome::Outcome;
 use resolve::parameter::Source;
 use resolve::parse::package_name;
@@ -18,6 +20,8 @@ pub struct ProjectRequest {
     pub selection: Selection,
     /// Whether a directory without such files is none.
     pub optional: bool,
+    /// Texts that count in place of files.
+    pub instead: BTreeMap<String, String>,
 }
 
 impl ProjectRequest {
@@ -27,7 +31,8 @@ impl ProjectRequest {
         if self.optional && selection.requirements.is_empty() && !has_project_files(&selection.directory) {
             return Ok(None);
         }
-        Ok(Some(project::read(selection)?))
+        let mut texts = Texts { instead: self.instead.clone(), ..Texts::default() };
+        Ok(Some(project::read_texts(selection, &mut texts)?))
     }
 }
 
@@ -219,5 +224,6 @@ fn files(project: &Project) -> ProjectFiles {
             .iter()
             .map(|one| FileNotRead { file: one.file.clone(), line: one.line, reason: one.reason.to_string() })
             .collect(),
+        change: None,
     }
 }

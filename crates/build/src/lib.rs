@@ -30,6 +30,7 @@ mod platforms;
 mod registry;
 pub mod request_file;
 mod settings_mirrors;
+mod smallest_change;
 
 pub use build_plan::{BuildPlan, ImageBuild, Prepared, prepare};
 pub use build_request::{BuildRequest, Source};
@@ -38,3 +39,4 @@ pub use lock_file::LockRequest;
 pub use machines::{Machines, ReadMachine, Requirements};
 pub use plan::{NoStack, PlanRequest, Planned, PlannedImage, plan, requirements};
 pub use settings_mirrors::{SettingsMirror, SettingsMirrors, UntrustedMirror};
+pub use smallest_change::{SmallestChange, smallest_change};

@@ -1,15 +1,10 @@
 //! Applies the edits of findings to files: `lint --fix`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use diagnostic::Edit;
-use diagnostic::error::{Error, Kind};
-use diagnostic::visible;
-use host::file;
-use similar::TextDiff;
-
 use judge::Checks;
+use project::ChangedFile;
 
 use crate::{File, Finding, Over, Rule, lint};
 
@@ -17,18 +12,10 @@ use crate::{File, Finding, Over, Rule, lint};
 /// after the first.
 const PASSES: usize = 10;
 
-/// Unchanged lines around a change in a diff, like `diff -u`.
-const CONTEXT_LINES: usize = 3;
-
 /// A file, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedFile {
-    /// Its name, as findings show it: a path.
-    pub name: String,
-    /// Its text as it was read.
-    pub before: String,
-    /// Its text with the edits.
-    pub after: String,
+    pub change: ChangedFile,
     /// How many findings the edits remove.
     pub fixed: usize,
 }
@@ -67,9 +54,9 @@ pub fn fix(rules: &[&'static Rule], checks: Checks, files: &mut [File]) -> Fixes
     let after = |name: &str| files.iter().find_map(|file| text_of(file, name)).unwrap_or_default().to_owned();
     let changed = before.into_iter().map(|(name, before)| {
         let fixed = fixed.get(&name).copied().unwrap_or_default();
-        FixedFile { after: after(&name), name, before, fixed }
+        FixedFile { change: ChangedFile { after: after(&name), name, before }, fixed }
     });
-    let changed = changed.filter(|file| file.before != file.after).collect();
+    let changed = changed.filter(|file| file.change.before != file.change.after).collect();
     Fixes { files: changed, left: found.into_iter().flatten().collect() }
 }
 
@@ -80,7 +67,7 @@ pub fn without(
     files: &mut [File],
     unwritten: &[FixedFile],
 ) -> Vec<Finding> {
-    let old = unwritten.iter().map(|file| (file.name.clone(), file.before.clone())).collect();
+    let old = unwritten.iter().map(|file| (file.change.name.clone(), file.change.before.clone())).collect();
     files.iter_mut().for_each(|file| _ = replace(file, &old));
     files.iter().flat_map(|file| lint(rules, checks, file)).collect()
 }
@@ -154,43 +141,4 @@ fn replace(file: &mut File, changed: &BTreeMap<String, String>) -> bool {
         }
     }
     replaced
-}
-
-impl FixedFile {
-    /// What changes, as a unified diff.
-    pub fn diff(&self) -> String {
-        let name = visible::line(&self.name);
-        let diff = TextDiff::from_lines(&self.before, &self.after);
-        diff.unified_diff().context_radius(CONTEXT_LINES).header(&name, &name).to_string()
-    }
-
-    /// Writes the file with its mode, and its old text next to it; the path of that backup. A link stays one.
-    ///
-    /// # Errors
-    /// The file is not as it was read, or one of the two cannot be written.
-    pub fn write(&self) -> Result<PathBuf, Error> {
-        let path = Path::new(&self.name);
-        let path = file::canonical(path).map_err(|error| file::unreadable(path, &error))?;
-        let judged = file::look(&path)?;
-        if judged.text.as_deref() != Some(self.before.as_str()) {
-            let message = format!("{} changed while envdoc was working on it", self.name);
-            return Err(Error::new(Kind::File, message).hint("run the command again"));
-        }
-        let mode = file::mode(&path);
-        let backup = free_backup(&path);
-        file::create_with_mode(&backup, self.before.as_bytes(), mode.unwrap_or(0o600))?;
-        if let Err(error) = file::write_over(&path, self.after.as_bytes(), mode, &judged) {
-            file::remove_file(&backup)?;
-            return Err(error);
-        }
-        Ok(backup)
-    }
-}
-
-/// A name for the old text that no file has: `FILE.orig`, else `FILE.1.orig`.
-fn free_backup(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let first = path.with_file_name(format!("{name}.orig"));
-    let numbered = (1..).map(|number: u32| path.with_file_name(format!("{name}.{number}.orig")));
-    std::iter::once(first).chain(numbered).find(|path| !file::exists(path)).unwrap_or_default()
 }

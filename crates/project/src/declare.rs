@@ -48,7 +48,7 @@ pub struct Others {
 }
 
 /// The family that is released with torch, and always part of a stack.
-const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
+pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
 
 /// Sorts the declarations of a project.
 pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_>) -> Declarations {
@@ -189,7 +189,7 @@ fn is_of_torch(url: &str) -> bool {
 }
 
 /// The build of an index, or of a page of one: `…/whl/cu121/torch/`, `…/whl/cu118/torch_stable.html`.
-fn build_of_page(url: &str) -> Option<&str> {
+pub(crate) fn build_of_page(url: &str) -> Option<&str> {
     let url = url.trim_end_matches('/');
     let folder = || url.rsplit_once('/').map(|(folder, _)| folder);
     build_of_index(url).or_else(|| build_of_index(folder()?))

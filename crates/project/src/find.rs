@@ -11,6 +11,7 @@ use crate::declared::{DeclaredBy, Project, ReadFile};
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
 use crate::requirements::{Included, Loaded, Reader, lexical};
+use crate::texts::Texts;
 use crate::{pyproject, python_version};
 
 /// The largest file that is read.
@@ -55,13 +56,18 @@ pub fn has_project_files(directory: &Path) -> bool {
 
 /// Reads the files of a project.
 pub fn read(selection: &Selection) -> Result<Project, ProjectError> {
+    read_texts(selection, &mut Texts::default())
+}
+
+/// [`read`], with other texts in place of some files' own; adds the texts that were read.
+pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, ProjectError> {
     let directory = &selection.directory;
     if !file::is_directory(directory) {
         return Err(ProjectError::NotADirectory { name: directory.display().to_string() });
     }
     let mut project = Project { directory: directory.clone(), ..Project::default() };
     let disk = Disk::of(selection)?;
-    let mut load = |path: &Path| disk.load(path);
+    let mut load = |path: &Path| disk.load_with(path, texts);
     let included = read_pyproject(&mut project, directory, &mut load)?;
     let listed = Listed::of(directory);
     let chosen = match (&selection.requirements[..], included.is_empty()) {
@@ -233,6 +239,18 @@ impl Disk {
             roots.push(real(path.parent().unwrap_or(Path::new(".")))?);
         }
         Ok(Disk { roots })
+    }
+
+    fn load_with(&self, path: &Path, texts: &mut Texts) -> Result<Loaded, ProjectError> {
+        let name = lexical(path).display().to_string();
+        if let Some(text) = texts.instead.get(&name) {
+            return Ok(Loaded::Text(text.clone()));
+        }
+        let loaded = self.load(path)?;
+        if let Loaded::Text(text) = &loaded {
+            texts.add(name, text, file::read_bytes(path).ok().as_deref());
+        }
+        Ok(loaded)
     }
 
     fn load(&self, path: &Path) -> Result<Loaded, ProjectError> {

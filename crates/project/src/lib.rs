@@ -1,24 +1,30 @@
 //! What the files of a project declare: packages, Python and package indexes, each with its file and line.
 //!
 //! In: a directory, or the text of a file. Out: a [`Project`], and the requirements that it makes for the
-//! resolver ([`declare`]). Only [`find`] reads files.
+//! resolver ([`declare`]); or, for other versions, the changes of the files ([`patch`]). Only [`find`] reads
+//! files, and only [`changed_file`] writes them.
 
+mod changed_file;
 mod declare;
 mod declared;
 mod error;
 mod find;
 mod not_read;
+pub mod patch;
 mod pyproject;
 mod python_version;
 mod read_text;
 mod requirement;
 pub mod requirements;
+mod texts;
 
+pub use changed_file::{ChangedFile, write_all};
 pub use declare::{Declarations, Environment, Others, declare};
 pub use declared::{
     Declared, DeclaredBy, Dependency, Index, IndexRole, Origin, Project, PythonRange, ReadFile,
 };
 pub use error::ProjectError;
-pub use find::{Selection, has_project_files, read};
+pub use find::{Selection, has_project_files, read, read_texts};
 pub use not_read::{NotRead, Reason};
 pub use read_text::read_text;
+pub use texts::Texts;

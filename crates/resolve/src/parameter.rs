@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::respecify::respecify_text;
+
 /// A part of a request that a user gives a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parameter {
@@ -77,10 +79,9 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// The same declaration of another version, where it pins one (`==`, `~=`); `None`: the version cannot
-    /// simply be replaced.
+    /// The same declaration for another version; `None`: its text is not a name with versions.
     pub fn with_version(&self, version: &str) -> Option<Declaration> {
-        Some(Declaration { text: pinned(&self.text, version)?, ..self.clone() })
+        Some(Declaration { text: respecified(&self.text, version)?, ..self.clone() })
     }
 }
 
@@ -90,31 +91,14 @@ impl fmt::Display for Declaration {
     }
 }
 
-/// `torch==2.4.1` with another version; `==2.4.*` and `~=2.4.1` keep their count of numbers.
-fn pinned(text: &str, version: &str) -> Option<String> {
-    let (at, compatible) = match (text.find("=="), text.find("~=")) {
-        (Some(at), None) if !text[at..].starts_with("===") => (at, false),
-        (None, Some(at)) => (at, true),
-        (None, None) if text.starts_with(|first: char| first.is_ascii_digit()) => {
-            return Some(version.to_owned());
-        }
-        _ => return None,
-    };
-    let old = text[at + 2..].trim();
-    let is_version = |c: char| c.is_ascii_alphanumeric() || ".*+!_-".contains(c);
-    if !old.chars().all(is_version) {
-        return None;
+/// `torch==2.4.1` with another version; `3.9` of a `.python-version` is a version alone.
+fn respecified(text: &str, version: &str) -> Option<String> {
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Some(version.to_owned());
     }
-    let star = old.ends_with(".*");
-    let numbers = old.trim_end_matches(".*").split('.').count();
-    let release = version.split('+').next().unwrap_or(version);
-    let shortened = || release.split('.').take(numbers).collect::<Vec<_>>().join(".");
-    let new = match (star, compatible) {
-        (true, _) => format!("{}.*", shortened()),
-        (false, true) => shortened(),
-        (false, false) => version.to_owned(),
-    };
-    Some(format!("{}{new}", &text[..text.len() - old.len()]))
+    let at = text.find(['=', '<', '>', '!', '~'])?;
+    let new = respecify_text(&text[at..], &version.parse().ok()?)?;
+    Some(format!("{}{new}", &text[..at]))
 }
 
 /// Where a requirement comes from. Its text names the requirement in messages.
@@ -173,20 +157,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pins_keep_their_form() {
+    fn declarations_keep_their_form() {
         for (text, expected) in [
             ("torch==2.4.1", Some("torch==2.7.1")),
             ("torch == 2.4.1", Some("torch == 2.7.1")),
             ("torch==2.4.*", Some("torch==2.7.*")),
-            ("torch~=2.4", Some("torch~=2.7")),
+            ("torch~=2.4.0", Some("torch~=2.7.1")),
             ("3.9", Some("2.7.1")),
-            ("torch>=2.1,<2.5", None),
-            ("torch===2.4.1", None),
-            ("torch==2.4.1,!=2.4.0", None),
+            ("torch[x] >=2.1,<2.5", Some("torch[x] >=2.1,<2.8")),
+            ("torch===2.4.1", Some("torch===2.7.1")),
+            ("torch==2.4.1,!=2.4.0", Some("torch==2.7.1,!=2.4.0")),
             ("torch", None),
         ] {
-            assert_eq!(pinned(text, "2.7.1").as_deref(), expected, "{text}");
+            assert_eq!(respecified(text, "2.7.1").as_deref(), expected, "{text}");
         }
-        assert_eq!(pinned("torch==2.4.1+cu121", "2.7.1+cu121").as_deref(), Some("torch==2.7.1+cu121"));
+        assert_eq!(respecified("torch==2.4.1+cu121", "2.7.1+cu121").as_deref(), Some("torch==2.7.1+cu121"));
     }
 }

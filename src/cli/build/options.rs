@@ -58,7 +58,7 @@ impl Args {
         let of_context = self.context.clone().filter(|_| !self.no_project && self.image.request.is_none());
         named.or_else(|| {
             let selection = Selection { directory: of_context?, requirements: Vec::new() };
-            Some(ProjectRequest { selection, optional: true })
+            Some(ProjectRequest { selection, optional: true, ..ProjectRequest::default() })
         })
     }
 

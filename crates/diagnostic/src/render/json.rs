@@ -23,7 +23,7 @@ pub struct FixEntry {
 }
 
 /// A change to a file: text in place of a part of it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditEntry {
     /// The file, as it was named.
     pub file: String,

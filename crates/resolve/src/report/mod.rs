@@ -1,11 +1,15 @@
 //! Answers of the resolver, one file a format.
 
+mod change;
+mod conflict;
 pub mod json;
+mod parts;
 pub mod project;
 mod read_files;
 pub mod requirements;
 pub mod text;
 
+pub use change::ProjectChange;
 pub use read_files::{FileNotRead, FileRead, ProjectFiles};
 
 use crate::outcome::{Outcome, Stack, Warning};

@@ -6,6 +6,8 @@ use diagnostic::words::and;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::ProjectChange;
+
 /// More entries than this are counted, but for --verbose.
 const SHOWN: usize = 4;
 
@@ -17,6 +19,8 @@ pub struct ProjectFiles {
     pub read: Vec<FileRead>,
     /// Files, and lines of them, that are not used.
     pub not_read: Vec<FileNotRead>,
+    /// Where the files have no stack: what to change in them; null: they have one, or it is not known.
+    pub change: Option<ProjectChange>,
 }
 
 /// A file that was read.
@@ -101,7 +105,12 @@ mod tests {
             line,
             reason: reason.into(),
         });
-        ProjectFiles { directory: ".".into(), read: read.collect(), not_read: not_read.collect() }
+        ProjectFiles {
+            directory: ".".into(),
+            read: read.collect(),
+            not_read: not_read.collect(),
+            change: None,
+        }
     }
 
     #[test]

@@ -1,21 +1,20 @@
 //! The answer for people.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::Report;
+pub use super::parts::headline;
+use super::parts::{WARNING, heading};
+use super::{Report, conflict};
 use crate::lookup::Together;
-use crate::outcome::{Conflict, Nearest, Outcome, Predicate, Reason, Rejected, Resolution, Stack, Warning};
+use crate::outcome::{Outcome, Predicate, Rejected, Resolution, Stack, Warning};
 use crate::{held_back, outcome};
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::terminal::colour;
 use diagnostic::words;
 
 const FOUND: AnsiColor = AnsiColor::Green;
-const NONE: AnsiColor = AnsiColor::Red;
-const WARNING: AnsiColor = AnsiColor::Yellow;
 
 /// Limit of rejected alternatives without --verbose.
 const REJECTED: usize = 3;
@@ -25,7 +24,10 @@ pub fn report(report: &Report, layout: Layout) -> String {
     let mut text = report.project.map_or_else(String::new, |files| files.text(layout));
     match report.outcome {
         Outcome::Resolved(resolution) => found(&mut text, resolution, layout),
-        Outcome::Conflict(conflict) => none(&mut text, conflict, layout),
+        Outcome::Conflict(conflict) => {
+            let change = report.project.and_then(|files| files.change.as_ref());
+            conflict::write(&mut text, conflict, change, layout);
+        }
     }
     warnings(&mut text, report, layout);
     if let Outcome::Resolved(resolution) = report.outcome {
@@ -45,11 +47,6 @@ pub fn together(together: &Together) -> String {
         Outcome::Conflict(conflict) => format!("no: {}", conflict.message),
     };
     format!("Together with {}: {words}", together.requirements.join(", "))
-}
-
-fn heading(text: &mut String, words: &str) {
-    let bold = Style::new().bold();
-    let _ = writeln!(text, "\n{bold}{words}{bold:#}");
 }
 
 fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
@@ -80,15 +77,6 @@ fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
         }
     }
     rejected(text, resolution, layout);
-}
-
-/// The choices that matter most, in one line.
-pub fn headline(stack: &Stack) -> String {
-    let mut parts = vec![format!("torch {}+{}", stack.torch, stack.torch_build)];
-    parts.push(format!("Python {}", stack.python));
-    parts.push(stack.target());
-    parts.extend(stack.deepspeed.as_ref().map(|version| format!("DeepSpeed {version}")));
-    parts.join(" · ")
 }
 
 /// The stack as rows of a table.
@@ -209,62 +197,6 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
         let dim = Style::new().dimmed();
         let _ = writeln!(text, "  {dim}and {more} more: --verbose{dim:#}");
     }
-}
-
-fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
-    let no = if layout.unicode { "✗" } else { "x" };
-    let (style, sign) = if conflict.undecided { (WARNING, "?") } else { (NONE, no) };
-    let style = colour(style).bold();
-    let message =
-        if conflict.message.is_empty() { "no stack meets these requirements" } else { &conflict.message };
-    wrapped(text, message, &format!("{style}{sign}{style:#} "), "  ", layout);
-    if !conflict.requirements.is_empty() {
-        let words = match (conflict.undecided, conflict.requirements.len()) {
-            (false, _) => "These requirements conflict",
-            (true, 1) => "Not in the catalog",
-            (true, _) => "No stack in the catalog meets all of",
-        };
-        heading(text, words);
-        for requirement in &conflict.requirements {
-            let _ = writeln!(text, "  {requirement}");
-        }
-    }
-    if !conflict.reasons.is_empty() {
-        heading(text, "Reason");
-        // One reason of each kind is enough for people.
-        let mut kinds = BTreeSet::new();
-        let reasons = conflict.reasons.iter();
-        let shown: Vec<&Reason> =
-            reasons.filter(|reason| kinds.insert(reason.constraint.as_str()) || layout.verbose).collect();
-        for reason in &shown {
-            wrapped(text, &reason.message, "  ", "    ", layout);
-        }
-        match conflict.reasons.len() - shown.len() {
-            0 => {}
-            more => {
-                let _ = writeln!(text, "  and {more} more like these: --verbose");
-            }
-        }
-    }
-    if !conflict.nearest.is_empty() {
-        heading(text, "Alternatives");
-        for nearest in &conflict.nearest {
-            near(text, nearest, layout);
-        }
-    }
-}
-
-fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
-    let bold = Style::new().bold();
-    let words = match &nearest.replacement {
-        Some(replacement) => format!("{bold}{replacement}{bold:#} instead of {}", nearest.requirement),
-        None => format!("without {bold}{}{bold:#}", nearest.requirement),
-    };
-    let _ = writeln!(text, "  {words}");
-    if nearest.replacement.is_none() {
-        wrapped(text, &nearest.change, "    ", "    ", layout);
-    }
-    wrapped(text, &headline(&nearest.stack), "    ", "    ", layout);
 }
 
 fn warnings(text: &mut String, report: &Report, layout: Layout) {

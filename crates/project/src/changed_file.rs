@@ -1,0 +1,138 @@
+//! Files whose text changes: shown as a diff, written with a backup.
+
+use std::path::{Path, PathBuf};
+
+use diagnostic::error::{Error, Kind};
+use diagnostic::visible;
+use host::file;
+use similar::TextDiff;
+
+/// Unchanged lines around a change in a diff, like `diff -u`.
+const CONTEXT_LINES: usize = 3;
+
+/// A file, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its name, as it is shown: a path.
+    pub name: String,
+    /// Its text as it was read.
+    pub before: String,
+    /// Its text with the edits.
+    pub after: String,
+}
+
+impl ChangedFile {
+    /// What changes, as a unified diff.
+    pub fn diff(&self) -> String {
+        let name = visible::line(&self.name);
+        let diff = TextDiff::from_lines(&self.before, &self.after);
+        diff.unified_diff().context_radius(CONTEXT_LINES).header(&name, &name).to_string()
+    }
+
+    /// Writes the file with its mode, and its old text next to it; the path of that backup. A link stays one.
+    ///
+    /// # Errors
+    /// The file is not as it was read, or one of the two cannot be written.
+    pub fn write(&self) -> Result<PathBuf, Error> {
+        let (path, judged) = self.unchanged(&self.before)?;
+        let mode = file::mode(&path);
+        let backup = free_backup(&path);
+        file::create_with_mode(&backup, self.before.as_bytes(), mode.unwrap_or(0o600))?;
+        if let Err(error) = file::write_over(&path, self.after.as_bytes(), mode, &judged) {
+            file::remove_file(&backup)?;
+            return Err(error);
+        }
+        Ok(backup)
+    }
+
+    /// The real path of the file and what is there, if that is still this text.
+    fn unchanged(&self, text: &str) -> Result<(PathBuf, file::Existing), Error> {
+        let path = Path::new(&self.name);
+        let path = file::canonical(path).map_err(|error| file::unreadable(path, &error))?;
+        let judged = file::look(&path)?;
+        if judged.text.as_deref() != Some(text) {
+            let message = format!("{} changed while envdoc was working on it", self.name);
+            return Err(Error::new(Kind::File, message).hint("run the command again"));
+        }
+        Ok((path, judged))
+    }
+
+    /// Takes a [`ChangedFile::write`] back.
+    fn restore(&self, backup: &Path) -> Result<(), Error> {
+        let (path, judged) = self.unchanged(&self.after)?;
+        file::write_over(&path, self.before.as_bytes(), file::mode(&path), &judged)?;
+        file::remove_file(backup)
+    }
+}
+
+/// Writes all files, or none; the paths of the backups.
+///
+/// # Errors
+/// One is not as it was read, or cannot be written. Those that were written before it have their old text.
+pub fn write_all(files: &[ChangedFile]) -> Result<Vec<PathBuf>, Error> {
+    for one in files {
+        one.unchanged(&one.before)?;
+    }
+    let mut backups: Vec<PathBuf> = Vec::new();
+    for one in files {
+        match one.write() {
+            Ok(backup) => backups.push(backup),
+            Err(mut error) => {
+                for (written, backup) in files.iter().zip(&backups).rev() {
+                    if written.restore(backup).is_err() {
+                        let backup = backup.display();
+                        error = error.hint(format!("the old text of {} is in {backup}", written.name));
+                    }
+                }
+                return Err(error);
+            }
+        }
+    }
+    Ok(backups)
+}
+
+/// A name for the old text that no file has: `FILE.orig`, else `FILE.1.orig`.
+fn free_backup(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let first = path.with_file_name(format!("{name}.orig"));
+    let numbered = (1..).map(|number: u32| path.with_file_name(format!("{name}.{number}.orig")));
+    std::iter::once(first).chain(numbered).find(|path| !file::exists(path)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write files")]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn all_files_are_written_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let changed = |name: &str, on_disk: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, on_disk).unwrap();
+            let (before, after) = ("old\r\n".to_owned(), "new\r\n".to_owned());
+            ChangedFile { name: path.display().to_string(), before, after }
+        };
+        let names = || {
+            let mut names: Vec<_> =
+                fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let files = [changed("a.txt", "old\r\n"), changed("b.txt", "other\n")];
+        let error = write_all(&files).unwrap_err();
+        assert!(error.message.contains("b.txt changed while"), "{}", error.message);
+        assert_eq!(names(), ["a.txt", "b.txt"]);
+        // What is noticed only when the second file is written.
+        let backup = files[0].write().unwrap();
+        files[0].restore(&backup).unwrap();
+        assert_eq!((fs::read_to_string(&files[0].name).unwrap(), names().len()), ("old\r\n".into(), 2));
+        let files = [files[0].clone(), changed("b.txt", "old\r\n")];
+        fs::write(folder.path().join("a.txt.orig"), "mine").unwrap();
+        let backups = write_all(&files).unwrap();
+        assert!(backups[0].ends_with("a.txt.1.orig") && backups[1].ends_with("b.txt.orig"));
+        assert_eq!(fs::read_to_string(&files[1].name).unwrap(), "new\r\n");
+        assert_eq!(fs::read_to_string(&backups[1]).unwrap(), "old\r\n");
+    }
+}
