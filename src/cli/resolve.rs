@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Write the smallest change of the project's files with which they run.
     ///
     /// Each old file becomes FILE.orig. All files are written, or none.
-    #[arg(long, conflicts_with_all = ["why", "lock"], help_heading = STACK)]
+    #[arg(long, conflicts_with_all = ["why", "lock"], help_heading = STACK, hide_short_help = true)]
     write: bool,
 
     #[command(flatten)]

@@ -500,12 +500,12 @@ fn overlapping_edits_take_several_passes() {
     let fixes = fix::fix(RULES, CHECKS, &mut files);
     let after = "A=b\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512\n";
     assert_eq!((files[0].text.as_str(), fixes.files.len()), (after, 1));
-    assert_eq!((fixes.files[0].before.as_str(), fixes.files[0].fixed), (text, 3));
+    assert_eq!((fixes.files[0].change.before.as_str(), fixes.files[0].fixed), (text, 3));
     assert!(fixes.left.is_empty(), "{:?}", fixes.left);
     let diff = "--- train.env\n+++ train.env\n@@ -1,2 +1,2 @@\n A=b\n\
         -PYTORCH_CUDA_ALLOC_CONF=expandable_segment:true,max_split_size_mb=512\n\
         +PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512\n";
-    assert_eq!(fixes.files[0].diff(), diff);
+    assert_eq!(fixes.files[0].change.diff(), diff);
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub mod request;
 mod requirement_keys;
 pub mod respecify;
 mod search;
+mod specifier;
 mod target;
 #[doc(hidden)]
 pub mod testing;

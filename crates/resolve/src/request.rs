@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use pep440_rs::{Operator, Version, VersionSpecifier, VersionSpecifiers};
+use pep440_rs::{Operator, Version, VersionSpecifiers};
 
 use catalog::Catalog;
 use catalog::images::Reference;
 use facts::driver::DriverVersion;
 
 use crate::parameter::Source;
+pub use crate::specifier::{VERSION_LIMIT_BYTES, allows};
 
 /// A request: requirements that must all hold, and the preference among the stacks that meet them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -141,8 +142,6 @@ pub struct Versions {
     pub build: Option<String>,
 }
 
-/// The longest version or range that is parsed, in bytes. Parsers of PEP 440 take seconds for 100 KB.
-pub const VERSION_LIMIT_BYTES: usize = 256;
 /// So many characters of a value that is too long are shown.
 const SHOWN_CHARACTERS: usize = 40;
 
@@ -184,19 +183,6 @@ impl Versions {
         )
         .then(|| one.version().clone())
     }
-}
-
-/// Whether a specifier allows a version.
-///
-/// pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing ones as
-/// zero. `===` compares texts.
-pub fn allows(specifier: &VersionSpecifier, version: &Version) -> bool {
-    let (needed, numbers) = (specifier.version().release().len(), version.release());
-    if numbers.len() >= needed || *specifier.operator() == Operator::ExactEqual {
-        return specifier.contains(version);
-    }
-    let zeros = std::iter::repeat_n(0, needed - numbers.len());
-    specifier.contains(&version.clone().with_release(numbers.iter().copied().chain(zeros)))
 }
 
 impl FromStr for Versions {

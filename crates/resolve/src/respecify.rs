@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use pep440_rs::{Operator, Version, VersionSpecifier, VersionSpecifiers};
 
-use super::request::{VERSION_LIMIT_BYTES, allows};
+use super::specifier::{VERSION_LIMIT_BYTES, allows};
 
 /// Specifiers that allow a version; the same ones if they allow it already.
 pub fn respecify(specifiers: &VersionSpecifiers, version: &Version) -> VersionSpecifiers {

@@ -80,6 +80,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("image", &[("render/mod.rs", "the mark in the first line of files that envdoc may replace")]),
+    ("project", &[("patch/header.rs", "comments of pip-tools and uv")]),
     (
         "lint",
         &[

@@ -1,20 +1,11 @@
 //! Lines that name an index of a torch build.
 
-use catalog::torch::is_cuda_build;
-
 use super::NewBuild;
+use super::builds::of_builds;
 use super::writer::{Writer, is_toml};
-use crate::declare::{FAMILY, build_of_page};
+use crate::declare::FAMILY;
 use crate::declared::{Declared, Index, IndexRole, Origin, Project};
 use crate::not_read::Reason;
-
-/// The indexes of one CUDA build, and the build.
-pub(super) fn of_builds(project: &Project) -> impl Iterator<Item = (usize, &Declared<Index>, &str)> {
-    project.indexes.iter().enumerate().filter_map(|(position, one)| {
-        let build = build_of_page(&one.value.url).filter(|build| is_cuda_build(build))?;
-        Some((position, one, build))
-    })
-}
 
 /// Replaces the builds of indexes by the new one; adds its pages where none is named.
 pub(super) fn change(writer: &mut Writer<'_>, build: &NewBuild) {

@@ -1,7 +1,9 @@
 //! Other versions in the files of a project: edits of the bytes that say so, and nothing else.
 
+mod builds;
 mod compiled;
 mod followers;
+mod header;
 mod indexes;
 #[cfg(test)]
 mod tests;

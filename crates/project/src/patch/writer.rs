@@ -5,7 +5,8 @@ use std::ops::Range;
 use pep440_rs::{Version, VersionSpecifiers};
 use resolve::respecify::{respecify, respecify_text};
 
-use super::compiled::Header;
+use super::builds::of_builds;
+use super::header::Header;
 use super::{NewBuild, Wanted};
 use crate::declare::FAMILY;
 use crate::declared::{Declared, Dependency, Origin, Project};
@@ -53,7 +54,7 @@ impl<'p> Writer<'p> {
     /// The requirements file that gets the pages of torch's build, if its index is not PyPI: no line of the
     /// project names an index of another build, which would be changed.
     pub(super) fn needs_pages(&self) -> Option<&'p str> {
-        let named = super::indexes::of_builds(self.project).next().is_some();
+        let named = of_builds(self.project).next().is_some();
         let torch = self.project.dependencies.iter().find(|one| one.value.name == "torch")?;
         (!named && !is_toml(&torch.origin.file)).then_some(torch.origin.file.as_str())
     }
