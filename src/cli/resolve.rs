@@ -25,7 +25,7 @@ use facts::Facts;
 use host::file;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::Outcome;
-use resolve::report::Report;
+use resolve::report::{ProjectChange, Report};
 use resolve::request::Request;
 use resolve::universe::Universe;
 use resolve::{self, lookup};
@@ -171,7 +171,7 @@ impl Args {
         let change = change::of(universe, &asked, &whole, request.requirements.len(), &outcome, &read_here)?;
         change::check(self.write, &asked, &outcome)?;
         if let (Some(files), Some(change)) = (&mut project, &change) {
-            files.change = Some(change.shown.clone());
+            files.change = Some(ProjectChange { applied: self.write, ..change.shown.clone() });
         }
         let report = Report {
             requirements: &whole.requirements,

@@ -799,7 +799,7 @@ fn settings_of_expectations_and_files_are_used_and_shown() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
         command
             .args(arguments)
-            .current_dir(&directory)
+            .current_dir(directory)
             .env("ENVDOC_EXPECT", "gpus=2")
             .env("ENVDOC_CATALOG_DIR", "");
         text(&command.output().unwrap().stdout)

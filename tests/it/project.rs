@@ -250,3 +250,20 @@ fn of_several_files_all_are_written_or_none() {
     let own = fs::read_to_string(project.folder.path().join("requirements.txt")).unwrap();
     assert_eq!(own, "-r locked/base.txt\ntorchvision==0.22.1+cu128\n");
 }
+
+/// vllm brings torch, and the build that PyPI has of it has no code for the GPU.
+#[test]
+fn a_build_that_pypi_lacks_is_named_without_a_line_for_torch() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("requirements.txt"), "vllm==0.8.5\n").unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_envdoc"))
+        .args(["resolve", "--project", directory, "--gpu", "rtx-5090", "--driver", "575", "--write"])
+        .env("ENVDOC_CATALOG_DIR", "")
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let words = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("+vllm==") && words.contains("PyPI has another build."), "{stdout}");
+    assert!(!words.contains("--write"), "{stdout}");
+}

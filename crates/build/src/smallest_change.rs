@@ -10,7 +10,7 @@ use resolve::outcome::Outcome;
 use resolve::parameter::Source;
 use resolve::repair::{self, Part, Repair};
 use resolve::report::{ProjectChange, text};
-use resolve::request::{Request, Requirement};
+use resolve::request::{Request, Requirement, RequirementKind};
 use resolve::universe::Universe;
 
 use crate::declared::ProjectRequest;
@@ -110,7 +110,13 @@ fn wanted(required: &Request, repair: &Repair) -> (Vec<Wanted>, Option<NewBuild>
     let partners = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
     let partner =
         |(name, version): (&'static str, &Option<String>)| Some((name, version.as_ref()?.parse().ok()?));
-    let build = repair.changed.iter().any(|change| of_torch(&change.part)).then(|| NewBuild {
+    let names_torch = required.requirements.iter().any(|one| {
+        matches!(one.source, Source::Declared(_)) && matches!(one.kind, RequirementKind::Torch(_))
+    });
+    // Torch comes with another package, and PyPI has another build of it.
+    let elsewhere = stack.index_url.is_some() && !names_torch;
+    let moves = elsewhere || repair.changed.iter().any(|change| of_torch(&change.part));
+    let build = moves.then(|| NewBuild {
         torch: format!("{}+{}", stack.torch, stack.torch_build),
         name: stack.torch_build.clone(),
         index: stack.index_url.clone(),

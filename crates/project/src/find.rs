@@ -185,8 +185,8 @@ impl Listed {
 
     fn chosen(&self) -> Option<PathBuf> {
         let in_directory = |name: &&str| lexical(&self.directory.join(name));
-        let usual = USUAL.iter().map(|name| in_directory(&name));
-        let sources = USUAL.iter().map(|name| in_directory(&name).with_extension("in"));
+        let usual = USUAL.iter().map(in_directory);
+        let sources = USUAL.iter().map(|name| in_directory(name).with_extension("in"));
         usual.chain(sources).find(|path| self.files.contains(path)).or(match &self.files[..] {
             [only] => Some(only.clone()),
             _ => None,

@@ -22,6 +22,9 @@ pub struct ProjectChange {
     /// The changes as unified diffs.
     #[serde(skip)]
     pub diff: String,
+    /// Whether the files are about to be written.
+    #[serde(skip)]
+    pub applied: bool,
 }
 
 impl ProjectChange {
@@ -37,7 +40,7 @@ impl ProjectChange {
         for sentence in self.by_hand.iter().chain(&self.notes) {
             wrapped(text, sentence, "  ", "    ", layout);
         }
-        if !self.diff.is_empty() {
+        if !self.diff.is_empty() && !self.applied {
             wrapped(text, "Apply it: run the same command with --write.", "  ", "    ", layout);
         }
     }
