@@ -10,9 +10,10 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut files = [File::new(envdoc_fuzz::catalog(), "file", text, kind)];
     let fixes = lint::fix::fix(RULES, checks::CHECKS, &mut files);
     for file in &fixes.files {
-        assert_eq!(file.before, text);
-        assert_ne!(file.before, file.after);
-        assert!(file.fixed > 0 && file.diff().starts_with("--- file\n+++ file\n"), "{}", file.diff());
+        assert_eq!(file.change.before, text);
+        assert_ne!(file.change.before, file.change.after);
+        let diff = file.change.diff();
+        assert!(file.fixed > 0 && diff.starts_with("--- file\n+++ file\n"), "{diff}");
     }
     if fixes.files.is_empty() {
         assert_eq!(files[0].text, text);
