@@ -42,8 +42,8 @@ targets=(
     lint_fix
     lint_helm_template
     lint_hostfile
-    lint_limits
     lint_kubernetes
+    lint_limits
     lint_makefile
     lint_merged
     lint_nccl_conf

@@ -4,7 +4,7 @@
 #
 #     packaging/release.sh                 both architectures
 #     packaging/release.sh x86_64          one of them
-#     packaging/release.sh --tests         tests/run.sh quick before, as the release workflow does; with or without architectures
+#     packaging/release.sh --tests         run tests/run.sh quick first, as the release workflow does; with or without architectures
 #     ENVDOC_DOCS_URL=https://…/ packaging/release.sh   the address of the documentation, to which ids in reports link
 #     PROFILE=dev packaging/release.sh     an unoptimized program, to try the script; without limits of size
 #
@@ -57,8 +57,8 @@ install_tools() {
     # It writes the list of packages into the program, where scanners read it. maturin calls `cargo`, so it takes that name.
     cargo=$(command -v cargo)
     cargo install -q --locked --root "$tools" --version "$CARGO_AUDITABLE" cargo-auditable
-    # The path of a wrapper of rustc counts in the names of symbols, and so in the bytes of the program. cargo-auditable gives its own path; cargo
-    # finds it on PATH by its name as well, which is the same in every directory.
+    # The path of rustc's workspace wrapper is hashed into symbol names, so it changes the binary. cargo-auditable sets an absolute path; a bare
+    # name, found on PATH, is the same in every directory.
     mkdir -p "$tools/as-cargo/named"
     printf '#!/bin/sh\nRUSTC_WORKSPACE_WRAPPER=cargo-auditable exec "%s" "$@"\n' "$cargo" >"$tools/as-cargo/named/cargo"
     printf '#!/bin/sh\nCARGO="%s" exec "%s" auditable "$@"\n' "$tools/as-cargo/named/cargo" "$tools/bin/cargo-auditable" >"$tools/as-cargo/cargo"
@@ -159,7 +159,7 @@ changes() {
     awk -v heading="$heading" 'index($0, heading) == 1 { on = 1; next } /^## / { on = 0 } on' CHANGELOG.md
 }
 
-# Before anything of this script is in the environment: the tests are built as they always are.
+# Tests run first, before this script changes the environment.
 if [ "$tests" = yes ]; then tests/run.sh quick || die "tests/run.sh quick failed"; fi
 rm -rf "$dist"
 mkdir -p "$dist" "$work"

@@ -1,4 +1,4 @@
-//! Files of limits (pam_limits).
+//! limits.conf of pam_limits.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -1,4 +1,4 @@
-//! The files of a project.
+//! The files of a project: requirements.txt, pyproject.toml and .python-version.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

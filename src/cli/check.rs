@@ -33,7 +33,7 @@ use judge::report;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Check a recorded machine (made with `envdoc snapshot`; - is standard input) instead of this one.
+    /// Check the machine recorded in FILE (by `envdoc snapshot`) instead of this one; - reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"], help_heading = SELECTION)]
     from: Option<PathBuf>,
 

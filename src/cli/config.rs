@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use diagnostic::error::Error;
 use diagnostic::render::json;
 use diagnostic::{terminal, visible};
+use facts::expected;
 use serde::Serialize;
 
 use super::settings::{SettingsFiles, place, shown, today, user_directory};
@@ -62,11 +63,11 @@ pub struct ConfigReport {
     /// The values in effect, by key (`fail-on`): one each, but several of `expect` and `ignore`; keys that
     /// no file sets are left out.
     pub settings: BTreeMap<&'static str, Vec<Setting>>,
-    /// The variables that are set and stand before the files.
+    /// Environment variables that are set and affect the settings.
     pub environment: Vec<Variable>,
 }
 
-/// An environment variable that takes part.
+/// An environment variable that affects the settings.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Variable {
     /// `ENVDOC_EXPECT`.
@@ -95,7 +96,7 @@ pub struct Setting {
     pub file: PathBuf,
     /// Line in that file, from 1.
     pub line: usize,
-    /// The environment variable that says otherwise, so that this value does not count.
+    /// The environment variable that overrides this value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overridden_by: Option<&'static str>,
 }
@@ -108,8 +109,8 @@ const VARIABLES: &[(&str, &str)] = &[
     (EXPECT, "overrides the same keys of expect, in envdoc check"),
     ("ENVDOC_IGNORE", "adds to ignore, in envdoc check"),
     ("ENVDOC_LINT_IGNORE", "adds to ignore, in envdoc lint"),
-    ("ENVDOC_CONFIG", "names the project's file"),
-    ("ENVDOC_NO_CONFIG", "1 leaves out all settings files"),
+    ("ENVDOC_CONFIG", "replaces the project's settings file"),
+    ("ENVDOC_NO_CONFIG", "disables all settings files if true"),
 ];
 
 fn environment() -> Vec<Variable> {
@@ -122,10 +123,9 @@ fn environment() -> Vec<Variable> {
 
 /// Marks the expectations whose key the environment gives another value.
 fn mark_overridden(expect: &mut [Setting], environment: &[Variable]) {
-    let key = |text: &str| text.split(['=', '<', '>', '!', '~']).next().unwrap_or_default().trim().to_owned();
     let given = environment.iter().find(|one| one.name == EXPECT);
-    let keys: Vec<String> = given.iter().flat_map(|one| one.value.split(',')).map(key).collect();
-    for one in expect.iter_mut().filter(|one| keys.contains(&key(&one.value))) {
+    let keys: Vec<&str> = given.iter().flat_map(|one| one.value.split(',')).map(expected::key).collect();
+    for one in expect.iter_mut().filter(|one| keys.contains(&expected::key(&one.value))) {
         one.overridden_by = Some(EXPECT);
     }
 }

@@ -87,9 +87,10 @@ impl Args {
             }
             return self.follow(catalog, interrupts);
         }
-        let facts = self.facts(catalog, interrupts)?;
+        let recorded = self.recorded()?;
+        let facts = self.facts(catalog, recorded.as_ref(), interrupts)?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(catalog, &self.paths)? };
-        reads.extend(self.elsewhere.reads(catalog, self.from.as_deref())?);
+        reads.extend(self.elsewhere.reads(catalog, recorded.as_ref())?);
         let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref().map(of_machine));
         let text = match self.format {
             // For an issue: names of people, machines and networks are replaced.
@@ -118,7 +119,7 @@ impl Args {
                     .hint("run it once per log"));
             }
         };
-        let facts = self.facts(catalog, interrupts)?;
+        let facts = self.facts(catalog, self.recorded()?.as_ref(), interrupts)?;
         let show = |diagnosis: &Diagnosis| {
             terminal::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
@@ -143,13 +144,30 @@ impl Args {
         if lines == 0 { Err(no_line()) } else { Ok(u8::from(failed)) }
     }
 
-    fn facts(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<Option<Facts>, Error> {
+    /// The machine of --from.
+    fn recorded(&self) -> Result<Option<Snapshot>, Error> {
+        let Some(file) = &self.from else { return Ok(None) };
+        let is_standard_input = |path: &PathBuf| path.as_os_str() == "-";
+        if is_standard_input(file) && self.paths.iter().any(is_standard_input) {
+            let message = "only one of the logs and --from can be standard input (-)";
+            return Err(Error::new(Kind::Usage, message));
+        }
+        Snapshot::named(file).map(Some)
+    }
+
+    fn facts(
+        &self,
+        catalog: &'static Catalog,
+        recorded: Option<&Snapshot>,
+        interrupts: &Interrupts,
+    ) -> Result<Option<Facts>, Error> {
         if self.here {
             let (_, facts) = super::read_machine(catalog, None, None, Expected::default(), interrupts)?;
             return Ok(Some(facts));
         }
-        let Some(file) = &self.from else { return Ok(None) };
-        Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog)))
+        let of_snapshot =
+            |snapshot: &Snapshot| gather::recorded(&snapshot.clone().host(), Expected::default(), catalog);
+        Ok(recorded.map(of_snapshot))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Logs that `envdoc diagnose` fetches: of containers, of a cluster, of kernels.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use ::cluster::logs::{self, KERNEL_TIMEOUT};
@@ -8,6 +8,7 @@ use ::cluster::waiting::Waiting;
 use catalog::Catalog;
 use diagnose::read::{Read, container, kernel};
 use diagnostic::error::{Error, Kind};
+use diagnostic::words::plural;
 use docker::client;
 use docker::engine::Engine;
 use docker::{interrupted, runtime};
@@ -35,7 +36,11 @@ pub(super) const LOGS: &str = "Logs";
 
 impl Elsewhere {
     /// Fetches them. A failure to read a cluster or kernel log becomes a remark.
-    pub(super) fn reads(&self, catalog: &'static Catalog, from: Option<&Path>) -> Result<Vec<Read>, Error> {
+    pub(super) fn reads(
+        &self,
+        catalog: &'static Catalog,
+        from: Option<&Snapshot>,
+    ) -> Result<Vec<Read>, Error> {
         let mut reads = Vec::new();
         if !self.container.is_empty() {
             let _waiting = Waiting::new("reading the output of containers");
@@ -43,14 +48,15 @@ impl Elsewhere {
         }
         if let Some(file) = &self.cluster {
             let (_, plan) = super::cluster::read(file)?;
-            let waiting = Waiting::new(format!("reading the output of {} containers", plan.nodes.len()));
+            let waiting =
+                Waiting::new(format!("reading the output of {}", plural(plan.nodes.len(), "container")));
             reads.extend(waited(logs::containers(catalog, &plan))?);
             if self.kernel {
-                waiting.phase(format!("reading the kernel logs of {} nodes", plan.nodes.len()));
+                waiting.phase(format!("reading the kernel logs of {}", plural(plan.nodes.len(), "node")));
                 reads.extend(waited(logs::kernels(catalog, &plan))?);
             }
         } else if self.kernel {
-            reads.push(of_kernel(catalog, from)?);
+            reads.push(of_kernel(catalog, from));
         }
         Ok(reads)
     }
@@ -83,14 +89,14 @@ async fn containers(catalog: &'static Catalog, names: &[String]) -> Result<Vec<R
     Ok(reads)
 }
 
-fn of_kernel(catalog: &'static Catalog, from: Option<&Path>) -> Result<Read, Error> {
+fn of_kernel(catalog: &'static Catalog, from: Option<&Snapshot>) -> Read {
     let log = match from {
-        Some(file) => kernel_log::text(&*Snapshot::open(file)?.host()),
+        Some(snapshot) => kernel_log::text(&*snapshot.clone().host()),
         None => kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT)),
     };
     let mut read = kernel::read(catalog, "kernel log".into(), "", log);
     if from.is_some() && read.unread.is_none() {
         read.remarks.push("a recorded machine has only the kernel lines that checks read".into());
     }
-    Ok(read)
+    read
 }

@@ -86,8 +86,10 @@ fn gpus<'r>(kinds: impl Iterator<Item = &'r RequirementKind>) -> Result<Vec<Gpu>
     for kind in kinds {
         let RequirementKind::Gpu(gpu) = kind else { continue };
         if let Some(processor) = gpu.processor.as_deref().filter(|processor| *processor != "x86_64") {
-            let message = format!("--gpu {}: its processor is {processor}", gpu.name);
-            let hint = "the table has the builds for x86_64; `envdoc explain GPU` names the newest torch";
+            let name = &gpu.name;
+            let message =
+                format!("--gpu {name}: its processor is {processor}; the table lists only x86_64 builds");
+            let hint = format!("to see its newest torch: envdoc explain {name}");
             return Err(Error::new(Kind::Usage, message).hint(hint));
         }
         gpus.push(gpu.clone());

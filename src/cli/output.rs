@@ -80,7 +80,7 @@ pub(super) struct Screen {
 /// When the output has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Color {
-    /// On a terminal, or where FORCE_COLOR is set; not where NO_COLOR is.
+    /// On a terminal or with FORCE_COLOR=1; NO_COLOR or FORCE_COLOR=0 turns colors off.
     Auto,
     /// Also in pipes and files.
     Always,

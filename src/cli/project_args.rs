@@ -9,15 +9,14 @@ use ::project::Selection;
 /// A project.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ProjectArgs {
-    /// Directory of a project whose pins count.
+    /// Use the requirements of the project in DIR.
     ///
-    /// Read are requirements.txt, pyproject.toml and .python-version. Their requirements count as if they
-    /// were given as options; an option, and a key of --request, replaces that of the same package. The first
-    /// line of the report says which files were read.
+    /// Reads requirements.txt, pyproject.toml and .python-version. An option, or a key of --request, replaces
+    /// the project's requirement of the same package. The first line of the report lists the files read.
     #[arg(long, value_name = "DIR", help_heading = STACK)]
     pub project: Option<PathBuf>,
 
-    /// Requirements file of the project, instead of requirements.txt; repeatable.
+    /// Requirements file to read instead of requirements.txt; repeatable.
     ///
     /// Without --project, the project is the current directory.
     #[arg(long, value_name = "FILE", help_heading = STACK, hide_short_help = true)]
@@ -25,10 +24,13 @@ pub struct ProjectArgs {
 }
 
 impl ProjectArgs {
+    pub(super) fn is_named(&self) -> bool {
+        self.project.is_some() || !self.requirements.is_empty()
+    }
+
     /// The project that is named; `None`: none is.
     pub(super) fn request(&self) -> Option<ProjectRequest> {
-        let named = self.project.is_some() || !self.requirements.is_empty();
-        named.then(|| ProjectRequest {
+        self.is_named().then(|| ProjectRequest {
             selection: Selection {
                 directory: self.project.clone().unwrap_or_else(|| PathBuf::from(".")),
                 requirements: self.requirements.clone(),

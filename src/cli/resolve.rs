@@ -16,7 +16,7 @@ use super::project_args::ProjectArgs;
 use super::stack_args::{StackArgs, today};
 use crate::cli::explain::text as explain;
 use ::build::lock_file::{again, next_to};
-use ::build::{LockRequest, PlanRequest, Planned, Requirements};
+use ::build::{LockRequest, PlanRequest, Planned, Requirements, smallest_change};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -50,9 +50,9 @@ pub(super) struct Args {
     #[command(flatten)]
     project: ProjectArgs,
 
-    /// Write the smallest change of the project's files with which they run.
+    /// Apply the smallest change that makes the project's requirements compatible.
     ///
-    /// Each old file becomes FILE.orig. All files are written, or none.
+    /// Keeps each original as FILE.orig. Writes all files or none.
     #[arg(long, conflicts_with_all = ["why", "lock"], help_heading = STACK, hide_short_help = true)]
     write: bool,
 
@@ -139,6 +139,7 @@ impl Args {
         };
         let asked = self.asked();
         asked.lock.check()?;
+        change::check(self.write, &asked)?;
         let required = match (&asked.file, &asked.project) {
             (None, None) => self.stack.requirements(universe, &read_here)?,
             _ => ::build::requirements(universe, &asked, &read_here)?,
@@ -168,8 +169,8 @@ impl Args {
             let differences = lock.differences(&resolution.stack);
             notes.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
         }
-        let change = change::of(universe, &asked, &whole, request.requirements.len(), &outcome, &read_here)?;
-        change::check(self.write, &asked, &outcome)?;
+        let of_lock = &whole.requirements[request.requirements.len()..];
+        let change = smallest_change(universe, &asked, &outcome, (&whole, of_lock), &read_here)?;
         if let (Some(files), Some(change)) = (&mut project, &change) {
             files.change = Some(ProjectChange { applied: self.write, ..change.shown.clone() });
         }
@@ -184,6 +185,9 @@ impl Args {
             let code = self.no_stack(catalog, &report)?;
             return if self.write { change::write(change.as_ref(), code) } else { Ok(code) };
         };
+        if self.write {
+            terminal::note("nothing was written: the project runs as it is");
+        }
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::new(&resolution.stack, &request.requirements))?;
             file::write(path, &text, self.force)?;

@@ -6,14 +6,23 @@
 
 use std::ffi::{OsStr, OsString};
 
+use clap::{ArgAction, Command, CommandFactory};
+
+use super::{Cli, tips};
+
 /// The option that takes several snapshots.
 const OPTION: &str = "--from";
 
-/// The words with `--from` before each snapshot; `is_file` tells whether there is a file of that name.
+/// The words, program name first, with `--from` before each snapshot if the command takes several; `is_file`
+/// tells whether there is a file of that name.
 pub(super) fn spread(
     words: impl IntoIterator<Item = OsString>,
     is_file: fn(&OsStr) -> bool,
 ) -> Vec<OsString> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    if !repeats(tips::named(&Cli::command(), &words)) {
+        return words;
+    }
     let mut out = Vec::new();
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
@@ -37,6 +46,12 @@ pub(super) fn spread(
     out
 }
 
+/// Whether the command takes several snapshots.
+fn repeats(command: &Command) -> bool {
+    let mut snapshots = command.get_arguments().filter(|one| one.get_long() == OPTION.strip_prefix("--"));
+    snapshots.any(|one| matches!(one.get_action(), ArgAction::Append))
+}
+
 /// Whether a word behind a snapshot is one more: a name that ends as theirs do, or a file.
 fn snapshot(word: &OsStr, is_file: fn(&OsStr) -> bool) -> bool {
     let text = word.to_string_lossy();
@@ -48,9 +63,9 @@ mod tests {
     use super::*;
 
     fn spread_text(line: &str) -> String {
-        let words = line.split(' ').map(OsString::from);
+        let words = ["envdoc"].into_iter().chain(line.split(' ')).map(OsString::from);
         let out = spread(words, |word| word == "recorded");
-        out.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        out.iter().skip(1).map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -65,9 +80,22 @@ mod tests {
             ("build --from", "build --from"),
             ("build --from a.json -- b.json", "build --from a.json -- b.json"),
             ("build a.json", "build a.json"),
+            ("cluster check --from a.json b.json", "cluster check --from a.json --from b.json"),
+            ("--quiet resolve --from a.json recorded", "--quiet resolve --from a.json --from recorded"),
         ];
         for (line, expected) in cases {
             assert_eq!(spread_text(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_behind_the_only_snapshot_is_no_snapshot() {
+        for line in
+            ["diagnose --from a.json b.log", "check --from a.json b.json", "lint --from a.json b.json"]
+        {
+            let words = ["envdoc"].into_iter().chain(line.split(' ')).map(OsString::from);
+            let out = spread(words.clone(), |_| true);
+            assert_eq!(out, words.collect::<Vec<_>>(), "{line}");
         }
     }
 }

@@ -36,7 +36,7 @@ fn tip(error: &clap::Error, root: &Command, words: &[OsString]) -> Option<String
 }
 
 /// The innermost command that the words name.
-fn named<'c>(root: &'c Command, words: &[OsString]) -> &'c Command {
+pub(super) fn named<'c>(root: &'c Command, words: &[OsString]) -> &'c Command {
     let inner = |command: &'c Command, word: &OsString| command.find_subcommand(word).unwrap_or(command);
     words.iter().skip(1).fold(root, inner)
 }

@@ -75,8 +75,8 @@ impl Args {
     }
 }
 
-/// An error where every other command refuses the file: trust in it would be of no use. It is read together
-/// with the other files, whose own checks it may ignore.
+/// Fails if the other commands would refuse the file. Reads it with the other settings files, since it may
+/// ignore their own checks.
 fn refuse_unusable(files: &SettingsFiles, file: &Path) -> Result<(), Error> {
     let project = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let origins = Origins { project: Some(project), ..files.origins()? };

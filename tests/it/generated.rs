@@ -163,6 +163,7 @@ fn claims_page_is_current() {
 #[test]
 fn signature_pages_are_current() {
     let all = catalog::testing::catalog().signatures().all();
+    let book = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/site/book.toml")).unwrap();
     let comment = "<!-- Generated from catalog/signatures by tests/it/generated.rs; edit there. -->";
     let mut text = format!(
         "# Signatures of failures\n\n{comment}\n\n\
@@ -188,6 +189,8 @@ fn signature_pages_are_current() {
             list += &row(one.id, &format!("../{}", pages::row(one)), &cells);
         }
         same(&format!("docs/signatures/{id}.md"), &list);
+        let left_out = format!("\"signatures/{id}.md\" = {{ enable = false }}");
+        assert!(book.lines().any(|line| line == left_out), "docs/site/book.toml: search has no {left_out}");
     }
     same("docs/signatures.md", &text);
 }

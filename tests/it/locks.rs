@@ -136,7 +136,7 @@ fn an_interruption_ends_uv_too() {
     let project = Project::new(Some("50"));
     let mut command = project.command(&[LOCK, &["--output", "envdoc.lock"]].concat());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let uv = crate::processes::started(&child, 1)[0];
+    let uv = crate::processes::started(&child, "uv", 1)[0];
     let process = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
     let mut stderr = String::new();

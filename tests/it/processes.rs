@@ -5,6 +5,9 @@ use std::fs;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+/// How often a process is looked at.
+const POLL: Duration = Duration::from_millis(10);
+
 /// A child process and its process group.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Started {
@@ -12,16 +15,32 @@ pub(crate) struct Started {
     pub(crate) group: u32,
 }
 
-/// The processes that a process has started and that still run.
-fn children(parent: u32) -> Vec<Started> {
+/// State, parent and process group of a process; `None` if there is none.
+fn stat(process: u32) -> Option<(String, u32, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name in front may hold brackets and blanks itself.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?.to_owned();
+    Some((state, fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+fn is_running(process: u32) -> bool {
+    stat(process).is_some_and(|(state, ..)| state != "Z")
+}
+
+/// The program that a process runs, as the kernel names it.
+fn program(process: u32) -> String {
+    fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// The processes with this program that a process has started and that still run.
+fn children(parent: u32, of: &str) -> Vec<Started> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let started = numbers.filter_map(|process| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-        let (state, of, group) = (fields.next()?, fields.next()?, fields.next()?);
-        let runs = state != "Z" && of.parse() == Ok(parent);
-        runs.then(|| Started { process, group: group.parse().unwrap() })
+        let (state, by, group) = stat(process)?;
+        let counts = state != "Z" && by == parent && program(process) == of;
+        counts.then_some(Started { process, group })
     });
     started.collect()
 }
@@ -33,27 +52,28 @@ fn handles_interrupts(process: u32) -> bool {
     caught.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 2 != 0)
 }
 
-/// Waits until a program has started so many others, and handles Ctrl-C.
-pub(crate) fn started(child: &Child, count: usize) -> Vec<Started> {
+/// Waits until a program has started another so many times, and handles Ctrl-C. Helpers that it starts for a
+/// moment do not count.
+pub(crate) fn started(child: &Child, program: &str, count: usize) -> Vec<Started> {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
-        let found = children(child.id());
+        let found = children(child.id(), program);
         if found.len() == count && handles_interrupts(child.id()) {
             return found;
         }
-        assert!(Instant::now() < end, "{found:?} instead of {count}");
-        std::thread::sleep(Duration::from_millis(10));
+        assert!(Instant::now() < end, "{found:?} instead of {count} {program}");
+        std::thread::sleep(POLL);
     }
 }
 
-/// Whether a process is gone, within two seconds.
+/// Whether a process is gone, or goes within 20 seconds.
 pub(crate) fn ends(process: u32) -> bool {
-    (0..200).any(|_| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let is_gone = stat.is_empty() || stat.contains(") Z ");
-        if !is_gone {
-            std::thread::sleep(Duration::from_millis(10));
+    let end = Instant::now() + Duration::from_secs(20);
+    while is_running(process) {
+        if Instant::now() >= end {
+            return false;
         }
-        is_gone
-    })
+        std::thread::sleep(POLL);
+    }
+    true
 }

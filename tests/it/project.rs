@@ -32,10 +32,17 @@ impl Project {
         command.output().unwrap()
     }
 
-    /// The exit code and standard output.
+    /// The exit code, and standard output followed by standard error.
     fn resolve(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(&[&["resolve", "--project", "."], arguments].concat());
         (output.status.code().unwrap(), text(&output.stdout) + &text(&output.stderr))
+    }
+
+    /// The exit code and the JSON report.
+    fn report(&self, arguments: &[&str]) -> (i32, Value) {
+        let json = ["resolve", "--project", ".", "--format", "json"];
+        let output = self.run(&[&json[..], arguments].concat());
+        (output.status.code().unwrap(), serde_json::from_slice(&output.stdout).unwrap())
     }
 }
 
@@ -101,8 +108,7 @@ fn markers_are_evaluated_for_the_python_of_the_stack() {
 fn json_has_the_files() {
     let project =
         Project::new(&[PINNED, ("setup.py", "setup()\n"), ("pyproject.toml", "[project]\nname = \"a\"\n")]);
-    let (code, shown) = project.resolve(&["--format", "json"]);
-    let report: Value = serde_json::from_str(&shown).unwrap();
+    let (code, report) = project.report(&[]);
     assert_eq!(code, 0);
     assert_eq!(report["project"]["read"][1]["file"], "requirements.txt");
     assert_eq!(report["project"]["read"][1]["requirements"], 2);
@@ -167,8 +173,7 @@ fn resolve_and_render_name_the_same_torch() {
         "-f https://download.pytorch.org/whl/cu118/torch/\ntorch==2.3.1\n",
     ] {
         let project = Project::new(&[("requirements.txt", pins)]);
-        let (_, report) = project.resolve(&["--format", "json"]);
-        let report: Value = serde_json::from_str(&report).unwrap();
+        let (_, report) = project.report(&[]);
         let torch = report["stack"]["torch"].as_str().unwrap();
         let rendered = text(&project.run(&["render", "dockerfile", "--project", "."]).stdout);
         assert!(rendered.contains(&format!("torch=={torch}")), "{pins}: {rendered}");
@@ -193,8 +198,7 @@ fn the_smallest_change_is_shown_and_written() {
     );
     assert!(shown.contains("with --write") && !shown.contains("Alternatives"), "{shown}");
     assert_eq!(read("requirements.txt"), OLD);
-    let (code, shown) = project.resolve(&[RTX_5090, &["--format", "json"]].concat());
-    let report: Value = serde_json::from_str(&shown).unwrap();
+    let (code, report) = project.report(RTX_5090);
     let edits = report["project"]["change"]["edits"].as_array().unwrap();
     assert_eq!((code, edits.len()), (1, 2));
     assert_eq!((&edits[1]["start"]["line"], &edits[1]["text"]), (&3.into(), &"==2.7.1+cu128".into()));
@@ -254,16 +258,29 @@ fn of_several_files_all_are_written_or_none() {
 /// vllm brings torch, and the build that PyPI has of it has no code for the GPU.
 #[test]
 fn a_build_that_pypi_lacks_is_named_without_a_line_for_torch() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("requirements.txt"), "vllm==0.8.5\n").unwrap();
-    let directory = folder.path().to_str().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_envdoc"))
-        .args(["resolve", "--project", directory, "--gpu", "rtx-5090", "--driver", "575", "--write"])
-        .env("ENVDOC_CATALOG_DIR", "")
-        .output()
-        .unwrap();
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    let words = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("+vllm==") && words.contains("PyPI has another build."), "{stdout}");
-    assert!(!words.contains("--write"), "{stdout}");
+    let project = Project::new(&[("requirements.txt", "vllm==0.8.5\n")]);
+    let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
+    assert!(code == 0 && shown.contains("+vllm==0.9.2\n"), "{shown}");
+    assert!(shown.contains("PyPI has another build."), "{shown}");
+    let written = fs::read_to_string(project.folder.path().join("requirements.txt")).unwrap();
+    assert_eq!(written, "vllm==0.9.2\n");
+}
+
+#[test]
+fn an_option_that_replaces_an_unchecked_package_is_named() {
+    let project = Project::new(&[("requirements.txt", "torch==2.4.1\neinops==0.8.0\n")]);
+    let output = project.run(&["render", "dockerfile", "--project", ".", "--with", "einops==0.8.1"]);
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("einops==0.8.0 of the project is replaced by einops==0.8.1"), "{stderr}");
+    assert!(text(&output.stdout).contains("einops==0.8.1"));
+}
+
+/// The version in the name of a wheel is not looked for in an index, which may have a stranger's package.
+#[test]
+fn an_own_wheel_is_not_taken_from_an_index() {
+    let wheel = "torch==2.4.1\nown @ https://files.example/own-1.0-py3-none-any.whl\n";
+    let project = Project::new(&[("requirements.txt", wheel)]);
+    let output = project.run(&["render", "dockerfile", "--project", "."]);
+    assert!(!text(&output.stdout).contains("own=="), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("requirements.txt:2 (URL)"), "{}", text(&output.stderr));
 }

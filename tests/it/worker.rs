@@ -151,7 +151,7 @@ fn an_interruption_reaches_the_ranks_through_envdoc_alone() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_envdoc"));
     command.args(["smoke", "--local", "--sizes", "8", "--pause", "rendezvous:3", "--output"]).arg(&report);
     let mut child = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let ranks = crate::processes::started(&child, 2);
+    let ranks = crate::processes::started(&child, "envdoc", 2);
     let group = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
     let mut stderr = String::new();

@@ -64,9 +64,13 @@ pub(crate) fn join(
         }
     }
     let mut others = found.others;
-    let options: Vec<String> = image.packages.iter().map(|text| package_name(text)).collect();
-    others.packages.retain(|text| !options.contains(&package_name(text)));
+    let option = |text: &str| image.packages.iter().find(|one| package_name(one) == package_name(text));
+    let (replaced, left): (Vec<String>, _) =
+        others.packages.into_iter().partition(|text| option(text).is_some());
+    others.packages = left;
     required.notes.extend(kept.notes);
+    let replaced = replaced.iter().filter_map(|text| Some((text, option(text)?)));
+    required.notes.extend(replaced.map(|(text, by)| format!("{text} of the project is replaced by {by}")));
     required.notes.extend(notes(project, &others));
     required.request.requirements.extend(kept.requirements);
     required.project = Some(files(project));
@@ -206,8 +210,11 @@ pub(crate) fn notes_on_image(others: &Others) -> Vec<String> {
     let index = |origin: &project::Origin| {
         format!("{origin} is not used in the image; name it with --pip-index or --extra-index")
     };
-    let hashes = (others.hashes > 0)
-        .then(|| format!("the hashes of {} requirements are not checked in the image", others.hashes));
+    let hashes = match others.hashes {
+        0 => None,
+        1 => Some("the hash of 1 requirement is not checked in the image".to_owned()),
+        count => Some(format!("the hashes of {count} requirements are not checked in the image")),
+    };
     others.indexes.iter().map(index).chain(hashes).collect()
 }
 

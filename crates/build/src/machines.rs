@@ -88,9 +88,12 @@ impl Machines {
             return Err(Error::new(Kind::Usage, "--prefer installed requires --here or --from")
                 .hint("--from takes a snapshot of the machine"));
         }
+        if self.snapshots.iter().filter(|file| is_standard_input(file)).count() > 1 {
+            return Err(Error::new(Kind::Usage, "only one --from can be standard input (-)"));
+        }
         let mut machines = Vec::new();
         for file in &self.snapshots {
-            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
+            let facts = gather::recorded(&Snapshot::named(file)?.host(), Expected::default(), catalog);
             machines.push(with_findings(self.checks, &self.name(file), &facts, scope));
         }
         if self.here {
@@ -101,10 +104,17 @@ impl Machines {
 
     /// The file name; with its path if two files have the same name.
     fn name(&self, file: &Path) -> String {
+        if is_standard_input(file) {
+            return "standard input".to_owned();
+        }
         let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
         let alone = self.snapshots.iter().filter(|other| name(other) == name(file)).count() == 1;
         name(file).filter(|_| alone).unwrap_or_else(|| file.display().to_string())
     }
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == "-"
 }
 
 /// The requirements of one machine, with the findings on it as warnings.

@@ -157,7 +157,6 @@ impl PlanRequest {
         let (required, of_image) =
             self.required(universe, (&mut image, parsed, project.as_ref()), read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_request, project } = required;
-        notes.splice(0..0, project.as_ref().map(|files| files.sentence(false)));
         notes.extend(of_request.into_iter().chain(of_image).chain(of_mirrors).chain(of_settings));
         image.requested =
             required.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
@@ -169,8 +168,6 @@ impl PlanRequest {
         let resolution = match resolve::resolve(universe, &required) {
             Outcome::Resolved(resolution) => resolution,
             outcome => {
-                // The report has a line of its own about the files.
-                notes.drain(..usize::from(project.is_some()));
                 let none = NoStack { requirements: required.requirements, outcome, warnings, notes, project };
                 return Ok(Planned::NoStack(Box::new(none)));
             }
@@ -183,6 +180,7 @@ impl PlanRequest {
         if let Some(none) = on_other_architectures(universe, &image, &required, &resolution)? {
             return Ok(Planned::NoStack(Box::new(none)));
         }
+        notes.splice(0..0, project.as_ref().map(|files| files.sentence(false)));
         Ok(Planned::Plan(Box::new(PlannedImage { plan, notes, required, resolution })))
     }
 

@@ -27,13 +27,19 @@ pub struct SmallestChange {
 }
 
 /// What to change in the files of a project whose requirements have no stack. `required` is all that holds:
-/// the requirements of `asked`, and `others` that come from elsewhere. `None`: no project was read.
+/// the requirements of `asked`, and `others` that come from elsewhere; `outcome` is what they resolve to.
+/// `None`: no project was read, or no conflict is certain.
 pub fn smallest_change(
     universe: &Universe,
     asked: &PlanRequest,
+    outcome: &Outcome,
     (required, others): (&Request, &[Requirement]),
     read_here: ReadMachine<'_>,
 ) -> Result<Option<SmallestChange>, Error> {
+    let Outcome::Conflict(conflict) = outcome else { return Ok(None) };
+    if conflict.undecided {
+        return Ok(None);
+    }
     let Some(request) = &asked.project else { return Ok(None) };
     let declared =
         |(index, one): (usize, &Requirement)| matches!(one.source, Source::Declared(_)).then_some(index);
@@ -67,11 +73,12 @@ impl SmallestChange {
 
 fn no_repair(universe: &Universe, required: &Request, changeable: &[usize]) -> String {
     let relaxed = repair::relaxed(universe, required, changeable);
-    let why = match resolve::resolve(universe, &relaxed) {
-        Outcome::Conflict(conflict) => conflict.message.clone(),
-        Outcome::Resolved(_) => String::new(),
-    };
-    format!("No change of the project helps: {why}").trim_end_matches(": ").to_owned()
+    match resolve::resolve(universe, &relaxed) {
+        Outcome::Conflict(conflict) if !conflict.message.is_empty() => {
+            format!("No change of the project helps: {}", conflict.message)
+        }
+        _ => "No change of the project helps".to_owned(),
+    }
 }
 
 /// What the new build no longer does.
@@ -79,7 +86,7 @@ fn lost(repair: &Repair) -> Vec<String> {
     let torch = format!("torch {}+{}", repair.stack.torch, repair.stack.torch_build);
     let mut notes = Vec::new();
     if let Some(gone) = repair.lost.architectures.as_ref().filter(|gone| !gone.is_empty()) {
-        let gone: Vec<String> = gone.iter().map(|one| format!("sm_{}", one.replace('.', ""))).collect();
+        let gone: Vec<String> = gone.iter().map(|one| catalog::cuda::sm(one)).collect();
         notes.push(format!("{torch} does not run on {}; the old build does.", gone.join(", ")));
     }
     if let Some((old, new)) = &repair.lost.driver {

@@ -150,10 +150,11 @@ impl Cuda {
         self.tegra.contains(&capability)
     }
 
-    /// The architecture of the Tegra chip that people call so: `thor`, `Jetson Orin`.
+    /// The architecture of the Tegra chip that people call so: `thor`, `Jetson Orin`, `Jetson AGX Orin`.
     pub fn tegra_named(&self, name: &str) -> Option<&Architecture> {
         let name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
-        self.architectures.iter().find(|row| row.names.contains(&name))
+        let short = name.strip_prefix("jetson-").unwrap_or(&name);
+        self.architectures.iter().find(|row| row.names.iter().any(|own| *own == name || own == short))
     }
 
     /// All rows on forward compatibility.
@@ -256,6 +257,19 @@ mod tests {
         assert_eq!((hopper.architecture.as_str(), &hopper.last_toolkit), ("Hopper", &None));
         assert_eq!(table().architecture((12, 0)).unwrap().first_toolkit.as_deref(), Some("12.8"));
         assert!(table().architecture((9, 9)).is_none());
+    }
+
+    #[test]
+    fn finds_tegra_chips_by_short_and_full_names() {
+        let capability = |name: &str| {
+            table().tegra_named(name).map(|architecture| architecture.compute_capability.as_str())
+        };
+        for name in ["xavier", "jetson-xavier", "Jetson AGX Xavier"] {
+            assert_eq!(capability(name), Some("7.2"), "{name}");
+        }
+        assert_eq!((capability("orin"), capability("jetson agx orin")), (Some("8.7"), Some("8.7")));
+        assert_eq!((capability("jetson_agx_thor"), capability("jetson-tx2")), (Some("11.0"), Some("6.2")));
+        assert!(capability("jetson").is_none());
     }
 
     #[test]

@@ -30,8 +30,9 @@ impl Table<GpuExtra> {
     /// The row of an extra that a release does not have yet.
     pub fn missing(&self, package: &str, extra: &str, version: &Version) -> Option<&GpuExtra> {
         self.all().iter().find(|row| {
-            let before = Version::from_str(&row.since).is_ok_and(|since| *version < since);
-            row.package == package && row.extra == extra && before
+            row.package == package
+                && row.extra == extra
+                && Version::from_str(&row.since).is_ok_and(|since| *version < since)
         })
     }
 }

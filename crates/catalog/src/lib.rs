@@ -55,7 +55,6 @@ pub mod network_interfaces;
 pub mod nvidia_packages;
 pub mod object_keys;
 pub mod other_gpus;
-mod package_archives;
 mod package_facts;
 pub mod package_order;
 pub mod packages;
@@ -73,6 +72,8 @@ pub mod stack_keys;
 pub mod strtoll;
 pub mod sxids;
 pub mod system_packages;
+mod system_pythons;
+mod system_releases;
 pub mod systems;
 #[doc(hidden)]
 pub mod testing;

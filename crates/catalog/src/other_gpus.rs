@@ -39,6 +39,9 @@ mod tests {
         for text in ["mi300x", "MI250", "AMD Instinct MI300X", "radeon-pro", "gfx942"] {
             assert_eq!(catalog.other_gpus().maker(text), Some("AMD"), "{text}");
         }
+        for text in ["amd-smi", "amd epyc", "amd"] {
+            assert_eq!(catalog.other_gpus().maker(text), None, "{text}");
+        }
         for gpu in catalog.gpus().all() {
             for name in gpu.aliases.iter().chain(&gpu.patterns).chain([&gpu.name]) {
                 assert_eq!(catalog.other_gpus().maker(name), None, "{name}");

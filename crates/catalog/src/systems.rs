@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::file::{self, Contents, SharedSources};
-pub use super::package_archives::{ArchivedSystem, Deadsnakes, DnfPython, OtherRelease};
+pub use super::system_pythons::{Deadsnakes, DnfPython};
+pub use super::system_releases::{ArchivedSystem, OtherRelease};
 use super::version;
 use crate::Sources;
 
@@ -225,6 +226,11 @@ impl Systems {
     /// The release of an image whose packages were moved to an archive.
     pub fn archived(&self, image: &str) -> Option<&ArchivedSystem> {
         self.archived.iter().find(|row| row.is_in(image))
+    }
+
+    /// The archive of a release by its name: `Ubuntu 23.10`.
+    pub fn archive_of(&self, name: &str) -> Option<&ArchivedSystem> {
+        self.archived.iter().find(|row| row.name == name)
     }
 
     /// The releases that are no base systems, by family, oldest first.

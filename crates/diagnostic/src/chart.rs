@@ -63,10 +63,10 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
-/// Width of a letter of the chart's font, at most on average, and height of one without descender.
+/// Average width of a character of the chart's font (upper bound), and cap height, in pixels.
 const LETTER: f64 = 6.6;
 const LETTER_HEIGHT: f64 = 10.0;
-/// Room between a label and the curve.
+/// Minimum distance between a label and the curve.
 const NEAR: f64 = 4.0;
 
 impl Chart {

@@ -1,4 +1,4 @@
-//! Lists and ranges in words.
+//! Lists, ranges and counts in words.
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn and<S: AsRef<str>>(words: &[S]) -> String {
@@ -16,6 +16,23 @@ fn joined<S: AsRef<str>>(words: &[S], last: &str) -> String {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [most @ .., one] => format!("{} {last} {one}", most.join(", ")),
+    }
+}
+
+/// `1 file`, `2 files`.
+pub fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Up to this many names are listed in full.
+const FEW: usize = 4;
+
+/// `node1, node2, node3 and 60 more`; up to four are listed in full.
+pub fn few<S: AsRef<str>>(names: &[S]) -> String {
+    let all: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match all.len() {
+        0..=FEW => all.join(", "),
+        count => format!("{} and {} more", all[..FEW - 1].join(", "), count + 1 - FEW),
     }
 }
 
@@ -50,5 +67,12 @@ mod tests {
         assert_eq!(span(&words("2.0 2.1")), "2.0 and 2.1");
         assert_eq!(span(&words("2.0")), "2.0");
         assert_eq!(capital("no"), "No");
+    }
+
+    #[test]
+    fn counts_and_shortens() {
+        assert_eq!((plural(1, "node"), plural(2, "node")), ("1 node".to_owned(), "2 nodes".to_owned()));
+        assert_eq!(few(&["a", "b", "c", "d"]), "a, b, c, d");
+        assert_eq!(few(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
     }
 }

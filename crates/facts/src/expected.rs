@@ -93,12 +93,18 @@ pub struct Expected {
 /// The keys, for messages.
 pub const KEYS: &[&str] = &["gpus", "driver", "cuda", "nccl", "rdma", "role"];
 
+/// What operators between key and value begin with.
+const OPERATORS: [char; 5] = ['=', '<', '>', '!', '~'];
+
+/// The key of `KEY>=VALUE`.
+pub fn key(text: &str) -> &str {
+    text.split(OPERATORS).next().unwrap_or_default().trim()
+}
+
 impl Expected {
     /// Adds one `KEY=VALUE` or `KEY>=VALUE`.
     pub fn add(&mut self, text: &str) -> Result<(), ExpectedError> {
-        let at = text
-            .find(['=', '<', '>', '!', '~'])
-            .ok_or_else(|| ExpectedError::NoValue { text: text.to_owned() })?;
+        let at = text.find(OPERATORS).ok_or_else(|| ExpectedError::NoValue { text: text.to_owned() })?;
         let (key, rest) = (text[..at].trim(), text[at..].trim());
         let value = rest.trim_start_matches('=').trim();
         match key {

@@ -3,6 +3,7 @@
 
 mod below;
 mod holes;
+mod input;
 mod opened;
 mod owned;
 mod put;
@@ -18,6 +19,8 @@ use diagnostic::units::memory;
 
 pub use below::{Below, below};
 pub use holes::{WithoutHoles, without_holes};
+pub use input::standard_input;
+pub(crate) use input::standard_input_bytes;
 pub use opened::{open_ending, standard_ending};
 pub use owned::{Exposure, writable_by_others};
 pub use put::{Existing, look};
@@ -36,8 +39,8 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     put(path, bytes, None, &Target::Whatever)
 }
 
-/// An error where no file can be written at a path: it is a directory, or its directory does not exist or
-/// refuses a new file, which is tried.
+/// Fails where no file can be written: the path is a directory, or its directory does not exist or does not
+/// accept a new file (tried).
 pub fn writable(path: &Path) -> Result<(), Error> {
     let refused = |why: &dyn std::fmt::Display| {
         Error::new(Kind::File, format!("cannot write {}: {why}", path.display()))
@@ -184,13 +187,6 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
 /// The most that is taken of one file, in bytes. Requests, locks, snapshots and what `lint` reads are far
 /// smaller; a pipe may never end.
 pub(crate) const READ_MAX: u64 = 64 << 20;
-
-/// The whole of standard input, of at most so many bytes.
-pub fn standard_input(limit_bytes: u64) -> Result<String, Error> {
-    whole(io::stdin().lock(), limit_bytes)
-        .and_then(text)
-        .map_err(|error| Error::new(Kind::File, format!("cannot read standard input: {error}")))
-}
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

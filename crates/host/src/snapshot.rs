@@ -145,7 +145,8 @@ impl Snapshot {
         if path.as_os_str() != "-" {
             return Ok(Snapshot::open(path)?);
         }
-        let text = crate::file::standard_input(crate::file::READ_MAX)?;
+        let bytes = crate::file::standard_input_bytes(crate::file::READ_MAX)?;
+        let text = String::from_utf8_lossy(&bytes);
         Ok(parsed(&text, Path::new("standard input"), 0)?)
     }
 

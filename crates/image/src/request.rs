@@ -116,7 +116,7 @@ pub struct ImageRequest {
     /// Where the request was read: `images/rl/request.yaml`; set by the program.
     #[serde(skip)]
     pub origin: Option<String>,
-    /// Packages that a project declares and the catalog does not have, as pip reads them; set by the program.
+    /// Requirement lines of the project for packages outside the catalog; set by the program.
     #[serde(skip)]
     pub declared: Vec<String>,
     /// What was asked for, in the user's words; set by the program.
@@ -235,18 +235,14 @@ impl ImageRequest {
 
     /// The part of it that the resolver handles.
     pub fn stack_options(&self) -> StackOptions {
-        let known = parse::package_names();
-        let (known, _) = self
-            .packages
-            .iter()
-            .partition::<Vec<&String>, _>(|text| known.contains(&parse::package_name(text).as_str()));
+        let is_known = |text: &&String| parse::is_package(&parse::package_name(text));
         let some = |list: &[String]| list.first().cloned();
         StackOptions {
             cuda: self.cuda.clone(),
             python: self.python.clone(),
             torch: self.torch.clone(),
             deepspeed: self.deepspeed.clone(),
-            with: known.into_iter().cloned().collect(),
+            with: self.packages.iter().filter(is_known).cloned().collect(),
             preset: self.presets.clone(),
             gpu: self.gpus.clone(),
             driver: self.driver.clone(),

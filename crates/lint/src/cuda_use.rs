@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::read::python::{Argument, Assignment, Call, Class, Function, Program};
+use crate::read::python::{Argument, Assignment, Call, Class, Function, Program, contains};
 
 /// A dataset that is made.
 pub(crate) struct Made<'p> {
@@ -41,9 +41,7 @@ pub(crate) fn always_uses_cuda(program: &Program) -> Option<usize> {
         let called = || program.calls.iter().any(|one| one.name == "main" && one.function.is_empty());
         call.function.is_empty() || main().is_some() && called()
     };
-    let caught = |call: &Call| {
-        program.tries.iter().any(|one| one.body.start <= call.at.start && call.at.end <= one.body.end)
-    };
+    let caught = |call: &Call| program.tries.iter().any(|one| contains(&one.body, &call.at));
     let moves = |call: &Call| {
         let literal = |one: &Argument| one.text.trim_matches(['"', '\'']).starts_with("cuda");
         let quoted = |one: &&Argument| one.text.starts_with(['"', '\'']);

@@ -118,14 +118,3 @@ impl Kind {
         matches!(self, Kind::Requirements | Kind::Pyproject | Kind::Conda)
     }
 }
-
-/// Whether a text has nothing but limits of pam_limits: domain, type, item and value in each line.
-pub(crate) fn is_limits(text: &str) -> bool {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
-    let is_limit = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        words.len() == 4 && matches!(words[1], "soft" | "hard" | "-")
-    };
-    lines.peek().is_some() && lines.all(is_limit)
-}

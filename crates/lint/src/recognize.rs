@@ -1,6 +1,6 @@
 //! What kind of file a name or a text is.
 
-use super::kind::{Kind, is_limits};
+use super::kind::Kind;
 
 /// The kinds of objects of Argo Workflows whose `{{…}}` Argo itself fills in.
 pub(crate) const ARGO_WORKFLOWS: &[&str] =
@@ -294,9 +294,26 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     kind_of_keys(text).or_else(|| line("FROM ").then_some(Kind::Dockerfile)).or_else(limits)
 }
 
+/// Whether a text has nothing but limits of pam_limits: domain, type, item and value in each line.
+fn is_limits(text: &str) -> bool {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let is_limit = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() == 4 && matches!(&*words[1].to_ascii_lowercase(), "soft" | "hard" | "-")
+    };
+    lines.peek().is_some() && lines.all(is_limit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_in_any_letters() {
+        assert_eq!(kind_of_text("* Hard MEMLOCK unlimited\n"), Some(Kind::Limits));
+        assert_eq!(kind_of_text("* every memlock unlimited\n"), None);
+    }
 
     #[test]
     fn names() {

@@ -39,8 +39,10 @@ impl ChangedFile {
         let backup = free_backup(&path);
         file::create_with_mode(&backup, self.before.as_bytes(), mode.unwrap_or(0o600))?;
         if let Err(error) = file::write_over(&path, self.after.as_bytes(), mode, &judged) {
-            file::remove_file(&backup)?;
-            return Err(error);
+            return Err(match file::remove_file(&backup) {
+                Ok(()) => error,
+                Err(_) => error.hint(format!("remove the backup: {}", backup.display())),
+            });
         }
         Ok(backup)
     }

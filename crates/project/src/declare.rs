@@ -5,7 +5,7 @@ use catalog::torch::build_of_index;
 use pep440_rs::VersionSpecifiers;
 use resolve::marker;
 use resolve::parameter::{Declaration, Source};
-use resolve::parse::package_names;
+use resolve::parse::is_package;
 use resolve::request::{Requirement, RequirementKind, Versions};
 use resolve::torch_layer::comes_with_torch;
 
@@ -54,6 +54,7 @@ pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
 pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_>) -> Declarations {
     let mut found = Declarations::default();
     let held = held(project, environment, &mut found.depends_on_python);
+    found.others.hashes = held.iter().filter(|one| !one.value.hashes.is_empty()).count();
     for python in &project.python {
         let versions = versions(&python.value.specifiers, None, &python.value.specifiers.to_string());
         found.requirements.push(required(&python.origin, RequirementKind::Python(versions)));
@@ -115,14 +116,16 @@ fn held<'p>(
     environment: Environment<'_>,
     depends_on_python: &mut bool,
 ) -> Vec<&'p Declared<Dependency>> {
-    let known = package_names();
     let mut held = Vec::new();
     for dependency in &project.dependencies {
-        match holds(dependency.value.marker.as_deref(), environment) {
+        let Environment { architecture, pythons } = environment;
+        let marker = dependency.value.marker.as_deref();
+        let holds = |marker| marker::holds_with_all(marker, pythons.iter().copied(), architecture);
+        match marker.map_or(Some(true), holds) {
             Some(true) => held.push(dependency),
             Some(false) => {}
             // pip evaluates the markers of what it alone takes.
-            None if known.contains(&dependency.value.name.as_str()) => *depends_on_python = true,
+            None if is_package(&dependency.value.name) => *depends_on_python = true,
             None => held.push(dependency),
         }
     }
@@ -131,12 +134,11 @@ fn held<'p>(
 
 fn dependency(found: &mut Declarations, one: &Declared<Dependency>) {
     let Declared { value, origin } = one;
-    found.others.hashes += usize::from(!value.hashes.is_empty());
     if comes_with_torch(&value.name) {
         found.others.of_torch += 1;
         return;
     }
-    if !package_names().contains(&value.name.as_str()) {
+    if !is_package(&value.name) {
         found.others.packages.push(for_pip(value, &value.specifier()));
         return;
     }
@@ -222,18 +224,6 @@ fn of_indexes(catalog: &Catalog, project: &Project, held: &[&Declared<Dependency
     };
     let decides = index.value.role == IndexRole::Default || has_build();
     decides.then(|| required(&index.origin, build_alone(build)))
-}
-
-/// Whether a marker holds; `None`: only on some of the Pythons.
-fn holds(marker: Option<&str>, environment: Environment<'_>) -> Option<bool> {
-    let Some(marker) = marker else { return Some(true) };
-    let requirement = marker::requirement(&format!("x ; {marker}")).ok()?;
-    let mut answers = environment.pythons.iter().filter_map(|python| {
-        let environment = marker::environment(*python, environment.architecture).ok()?;
-        Some(requirement.marker.evaluate(&environment, &[]))
-    });
-    let first = answers.next()?;
-    answers.all(|one| one == first).then_some(first)
 }
 
 #[cfg(test)]

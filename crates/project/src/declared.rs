@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use pep440_rs::{Operator, VersionSpecifiers};
+use pep440_rs::{Operator, VersionSpecifier, VersionSpecifiers};
 
 /// A value and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,15 +62,22 @@ impl Dependency {
     /// The specifiers as a person writes them: `==2.4.1+cu121`, `>=2.1,<2.5`; empty: any.
     pub fn specifier(&self) -> String {
         let local = self.local.as_ref().map_or(String::new(), |local| format!("+{local}"));
-        let parts = self.versions.iter().map(|one| one.to_string().replace(' ', ""));
-        parts.collect::<Vec<_>>().join(",") + &local
+        let part = |one: &VersionSpecifier| {
+            // No other operator takes a local version.
+            let local = if is_exact(one) { local.as_str() } else { "" };
+            one.to_string().replace(' ', "") + local
+        };
+        self.versions.iter().map(part).collect::<Vec<_>>().join(",")
     }
 
     /// Whether exactly one version is allowed.
     pub fn is_pinned(&self) -> bool {
-        let exact = |operator: &Operator| matches!(operator, Operator::Equal | Operator::ExactEqual);
-        self.versions.iter().any(|one| exact(one.operator()))
+        self.versions.iter().any(is_exact)
     }
+}
+
+fn is_exact(one: &VersionSpecifier) -> bool {
+    matches!(one.operator(), Operator::Equal | Operator::ExactEqual)
 }
 
 /// The Python of the project: `>=3.10,<3.13` of `requires-python`, `==3.11.*` of `.python-version`.
@@ -90,7 +97,7 @@ pub struct Index {
 }
 
 /// How an index is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IndexRole {
     /// `--index-url`: instead of PyPI.
     Default,

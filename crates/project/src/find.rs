@@ -1,4 +1,4 @@
-//! Which files of a directory are read. The only file here that does I/O.
+//! Which files of a directory are read, and what is in them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Selection {
 /// One of these is read: the first that exists.
 const USUAL: &[&str] =
     &["requirements.txt", "requirements/base.txt", "requirements/main.txt", "requirements/prod.txt"];
-const PYPROJECT: &str = "pyproject.toml";
+pub(crate) const PYPROJECT: &str = "pyproject.toml";
 const PYTHON_VERSION: &str = ".python-version";
 
 /// Files that declare dependencies in a way that is not read.

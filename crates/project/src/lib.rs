@@ -1,8 +1,8 @@
 //! What the files of a project declare: packages, Python and package indexes, each with its file and line.
 //!
 //! In: a directory, or the text of a file. Out: a [`Project`], and the requirements that it makes for the
-//! resolver ([`declare`]); or, for other versions, the changes of the files ([`patch`]). Only [`find`] reads
-//! files, and only [`changed_file`] writes them.
+//! resolver ([`declare`]); or, for other versions, the changes of the files ([`patch`]). [`find`] reads the
+//! files; [`changed_file`] proves that they are as they were, and writes them.
 
 mod changed_file;
 mod declare;

@@ -53,7 +53,4 @@ pub enum Reason {
     Groups { names: String },
     #[error("option {name} is unknown")]
     UnknownOption { name: String },
-    /// pip takes the constraints of packages that no file requires only for their dependencies.
-    #[error("{count} constraints on packages that no file requires")]
-    ConstraintsOnly { count: usize },
 }

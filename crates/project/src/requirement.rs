@@ -5,7 +5,8 @@ use std::ops::Range;
 use diagnostic::visible;
 use pep440_rs::{Version, VersionSpecifier, VersionSpecifiers};
 use resolve::marker::{self, RequirementError, VersionOrUrl};
-use resolve::parse::is_requirement;
+use resolve::parse::{is_package, is_requirement};
+use resolve::torch_layer::comes_with_torch;
 
 use crate::declared::{DeclaredBy, Dependency};
 use crate::not_read::Reason;
@@ -35,7 +36,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, RequirementError> {
     let versions = match parsed.version_or_url {
         None => VersionSpecifiers::empty(),
         Some(VersionOrUrl::VersionSpecifier(versions)) => versions,
-        Some(VersionOrUrl::Url(_)) => match wheel_of(text) {
+        Some(VersionOrUrl::Url(_)) => match wheel_of(text).filter(|_| is_checked(parsed.name.as_ref())) {
             Some(pin) => VersionSpecifiers::from(VersionSpecifier::equals_version(pin)),
             None => return Ok(Parsed::Elsewhere(address(text))),
         },
@@ -86,6 +87,12 @@ fn address(text: &str) -> Reason {
     }
 }
 
+/// Whether the resolver takes a package. Of another one the address counts: an index may have a stranger's
+/// package of that name and version.
+fn is_checked(name: &str) -> bool {
+    is_package(name) || comes_with_torch(name)
+}
+
 /// The version in the name of a wheel behind `NAME @ https://…`: it is the one that will be installed.
 fn wheel_of(text: &str) -> Option<Version> {
     let (_, address) = text.split_once('@')?;
@@ -114,7 +121,7 @@ pub(crate) fn specifier(text: &str) -> Option<Range<usize>> {
     let end = text.find(';').unwrap_or(text.len());
     let start = text[..end].find(['=', '<', '>', '!', '~'])?;
     let found = text[start..end].trim_end().trim_end_matches(')').trim_end();
-    (!found.contains('@')).then_some(start..start + found.len())
+    (!text[..start].contains('@')).then_some(start..start + found.len())
 }
 
 /// A requirement without the marker, and without the address that may have a login.
@@ -147,6 +154,7 @@ mod tests {
         assert_eq!((read.local.as_deref(), read.specifier()), (Some("cu121"), "==2.4.1+cu121".into()));
         assert!(read.is_pinned() && read.versions.contains(&"2.4.1".parse().unwrap()));
         assert!(!dependency("torch~=2.4.1").is_pinned() && !dependency("torch==2.4.*").is_pinned());
+        assert_eq!(dependency("other<2,==1.0+abc").specifier(), "==1.0+abc,<2");
         let wheel = "torch @ https://h.example/whl/torch-2.4.1%2Bcu121-cp311-cp311-linux_x86_64.whl";
         assert_eq!(dependency(wheel).specifier(), "==2.4.1+cu121");
     }
@@ -158,6 +166,7 @@ mod tests {
             ("a @ git+ssh://git@h.example/a.git", "version control"),
             ("https://h.example/a.tar.gz", "URL"),
             ("a @ https://user:pw@h.example/a.tar.gz", "URL"),
+            ("own @ https://h.example/own-1.0-py3-none-any.whl", "URL"),
             ("./libs/a", "local path"),
             ("a @ file:///home/me/a", "local path"),
             ("a-1.0-py3-none-any.whl", "local path"),
@@ -187,6 +196,7 @@ mod tests {
             ("numpy (>=1.24)", Some(">=1.24")),
             ("torch", None),
             ("torch ; python_version < '3.9'", None),
+            ("torch @ https://h.example/torch-2.4.1-cp311-cp311-linux_x86_64.whl#sha256=ab", None),
         ] {
             assert_eq!(specifier(text).map(|range| &text[range]), expected, "{text}");
         }

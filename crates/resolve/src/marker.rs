@@ -74,10 +74,23 @@ fn deepest(text: &str) -> usize {
     deepest
 }
 
-/// Whether a marker holds on Linux x86_64 with this CPython; `None` if it is not a marker.
-pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
+/// Whether a marker holds on Linux with each of these CPythons; `None`: with some only, or it is no marker.
+pub fn holds_with_all(
+    marker: &str,
+    pythons: impl IntoIterator<Item = u32>,
+    architecture: &str,
+) -> Option<bool> {
     let requirement = requirement(&format!("x ; {marker}")).ok()?;
-    Some(requirement.marker.evaluate(&environment(python, "x86_64").ok()?, &[] as &[ExtraName]))
+    let answers: Option<Vec<bool>> = pythons
+        .into_iter()
+        .map(|python| {
+            let environment = environment(python, architecture).ok()?;
+            Some(requirement.marker.evaluate(&environment, &[] as &[ExtraName]))
+        })
+        .collect();
+    let answers = answers?;
+    let first = *answers.first()?;
+    answers.iter().all(|one| *one == first).then_some(first)
 }
 
 /// A Python version without an environment.
@@ -118,7 +131,7 @@ mod tests {
         for text in ["x ; python_version >= \".49\"\0\0ï", "x ; python_version >= '3' 'ï'", "größe"] {
             assert!(matches!(requirement(text), Err(RequirementError::NotAscii(_))), "{text}");
         }
-        assert!(marker_holds("python_version >= \".49\"\0\0ï", 12).is_none());
+        assert!(holds_with_all("python_version >= \".49\"\0\0ï", [12], "x86_64").is_none());
     }
 
     #[test]
@@ -135,7 +148,7 @@ mod tests {
     fn nested_parentheses_do_not_exhaust_the_stack() {
         let nested = |levels: usize| {
             let marker = format!("{}os_name == 'posix'{}", "(".repeat(levels), ")".repeat(levels));
-            marker_holds(&marker, 12)
+            holds_with_all(&marker, [12], "x86_64")
         };
         assert_eq!((nested(NESTED_MAX), nested(NESTED_MAX + 1), nested(500_000)), (Some(true), None, None));
         let error = requirement(&format!("x ; {}", "(".repeat(500_000))).unwrap_err();

@@ -29,7 +29,8 @@ impl Distances {
         let mut all: Vec<Series> = all.map(numbers).collect();
         all.sort_unstable();
         all.dedup();
-        let touched: Vec<Series> = all.iter().copied().filter(|one| touches(required, one)).collect();
+        let touched: Vec<Series> =
+            all.iter().copied().filter(|one| touches(required, one, &Version::new(*one), numbers)).collect();
         let named = required.specifiers.iter().map(|one| numbers(one.version()));
         let lowest = touched.first().copied().or_else(|| named.clone().min()).unwrap_or_default();
         let highest = touched.last().copied().or_else(|| named.max()).unwrap_or_default();
@@ -50,14 +51,20 @@ impl Distances {
     }
 }
 
-/// Whether some versions have releases of a series, or name one.
-fn touches(required: &Versions, one: &Series) -> bool {
+/// Whether some versions have releases of a series, or name one, which the catalog may lack; 12.4 of `<12.4`
+/// is outside. `of`: the series of a version.
+pub(crate) fn touches<S: Ord>(
+    required: &Versions,
+    one: &S,
+    first: &Version,
+    of: impl Fn(&Version) -> S,
+) -> bool {
     use pep440_rs::Operator::{GreaterThan, LessThan, NotEqual, NotEqualStar};
-    let named = || required.specifiers.iter().map(|part| (part.operator(), numbers(part.version())));
+    let named = || required.specifiers.iter().map(|part| (part.operator(), of(part.version())));
     let excluding = [GreaterThan, LessThan, NotEqual, NotEqualStar];
     let included = named().any(|(operator, series)| !excluding.contains(operator) && series == *one);
     let between = named().any(|(_, series)| series < *one) && named().any(|(_, series)| series > *one);
-    included || between || required.contain(&Version::new(*one))
+    included || between || required.contain(first)
 }
 
 /// What a search stays near to: the versions required before a change, of the parts that change.

@@ -423,8 +423,11 @@ impl<'u> Search<'u, '_> {
                 }
                 Judge::Packages(judge) => {
                     for other in &choice.packages {
-                        let on = blame::of_pair(self.universe, release, other, criteria.architecture());
-                        add(judge(criteria, &environment, release, other), on);
+                        let judgement = judge(criteria, &environment, release, other);
+                        if let Some(objection) = judgement.objection(tolerance) {
+                            let on = blame::of_pair(self.universe, release, other, criteria.architecture());
+                            reasons.push((on, constraint.id, objection));
+                        }
                     }
                 }
             }

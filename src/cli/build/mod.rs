@@ -36,10 +36,10 @@ pub(super) struct Args {
     #[arg(value_name = "CONTEXT")]
     context: Option<PathBuf>,
 
-    /// Do not read the requirements of CONTEXT.
+    /// Ignore the requirements of CONTEXT.
     ///
-    /// Without --request and --file, those of requirements.txt, pyproject.toml and .python-version in
-    /// CONTEXT count.
+    /// By default, requirements.txt, pyproject.toml and .python-version in CONTEXT are used, unless --request
+    /// or --file is given.
     #[arg(long, conflicts_with_all = ["project", "requirements"])]
     #[arg(help_heading = STACK, hide_short_help = true)]
     no_project: bool,

@@ -47,10 +47,10 @@ impl Args {
 
     /// That the files of this directory are not read, where a user may expect it.
     pub(super) fn not_read(&self) -> Option<&'static str> {
-        let named = self.context.is_some() || self.no_project || self.image.project.request().is_some();
+        let named = self.context.is_some() || self.no_project || self.image.project.is_named();
         let other = self.file.is_some() || self.image.request.is_some();
         (!named && !other && has_project_files(Path::new(".")))
-            .then_some("the requirements of this directory are not read; to use them: `envdoc build .`")
+            .then_some("requirements in this directory are ignored; to use them: `envdoc build .`")
     }
 
     /// The project that is named, else the context, where that is named and nothing else is.
@@ -68,8 +68,7 @@ impl Args {
             request.project = self.project(request.project);
             return Ok(Source::Planned(Box::new(request)));
         };
-        let project = self.image.project.request().is_some();
-        if project
+        if self.image.project.is_named()
             || self.image.request.is_some()
             || self.image.stack.stack_options() != StackOptions::default()
         {

@@ -1,6 +1,5 @@
 //! `envdoc cluster check`.
 
-use super::super::output::Output;
 use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use super::Reaching;
 use super::inspecting::Inspecting;
 use crate::cli::format::Format;
 use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
+use crate::cli::output::Output;
 use crate::cli::settings::{self, SettingsFiles};
 use ::cluster::check::{self, Access, Inspection, NodeResults, Notice, Options};
 use ::cluster::plan::ClusterPlan;

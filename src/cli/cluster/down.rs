@@ -1,11 +1,12 @@
 //! `envdoc cluster down`.
 
-use super::super::output::Output;
 use super::Source;
-use super::inspecting::connecting;
+use super::inspecting::connected_to;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
+use crate::cli::output::Output;
 use crate::cli::settings::SettingsFiles;
 use ::cluster::lock;
+use ::cluster::nodes::Limits;
 use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::progress::Progress;
 use ::cluster::report::up::{SCHEMA, WorkReport, WorkStatus, rest};
@@ -65,13 +66,11 @@ impl Args {
         let progress = Progress::new(self.format == Format::Json);
         let report = to_its_end(async {
             let mut interrupted = std::pin::pin!(interrupted());
-            // As JSON, standard error has events alone.
-            let waiting = (self.format == Format::Text).then(|| connecting(plan.nodes.len()));
+            let shown = self.format == Format::Text;
             let reached = tokio::select! {
-                reached = reach::connect(&plan) => reached,
+                reached = connected_to(&plan.nodes, Limits::default(), shown) => reached,
                 () = &mut interrupted => return None,
             };
-            drop(waiting);
             let nodes = reach::those(&reached);
             let work = self.remove(&plan, &nodes, &progress);
             let first = nodes.iter().find(|(node, _)| node.index == 0).map(|(_, engine)| *engine);

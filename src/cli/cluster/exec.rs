@@ -2,7 +2,7 @@
 
 use tokio::sync::Notify;
 
-use super::inspecting::connecting;
+use super::inspecting::connected_to;
 use super::work::{Locking, layout, lock_notice, lock_refused};
 use super::{Reaching, Source};
 use crate::cli::settings::SettingsFiles;
@@ -107,9 +107,7 @@ impl Args {
         let mut nodes: Vec<&Node> = places.iter().map(|index| &plan.nodes[*index]).collect();
         // The lock is on the first node.
         nodes.extend(plan.nodes.first().filter(|_| !places.contains(&0)));
-        let waiting = connecting(nodes.len());
-        let reached = reach::connect_to(nodes, self.reaching.limits()).await;
-        drop(waiting);
+        let reached = connected_to(nodes, self.reaching.limits(), true).await;
         let every: Vec<usize> = (0..places.len()).collect();
         let (engines, gone) = engines(&reached, &every);
         let asked = &reached[..places.len()];

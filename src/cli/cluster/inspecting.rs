@@ -3,11 +3,13 @@
 use std::io::IsTerminal;
 
 use ::cluster::check::{Missing, Notice, Phase};
+use ::cluster::nodes::Limits;
 use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::problem::Problem;
 use ::cluster::reach;
 use ::cluster::waiting::Waiting;
 use diagnostic::terminal;
+use diagnostic::words::plural;
 use docker::engine::Engine;
 
 /// Shows the phases of an inspection.
@@ -51,8 +53,18 @@ impl Inspecting {
 
 /// Every node with its engine, or why that cannot be used; the wait is shown.
 pub(in crate::cli) async fn connected(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
-    let _waiting = connecting(plan.nodes.len());
-    reach::connect(plan).await
+    connected_to(&plan.nodes, Limits::default(), true).await
+}
+
+/// These nodes with their engines; the wait is shown unless standard error has JSON events.
+pub(super) async fn connected_to<'p>(
+    nodes: impl IntoIterator<Item = &'p Node>,
+    limits: Limits,
+    shown: bool,
+) -> Vec<(&'p Node, Result<Engine, Problem>)> {
+    let nodes: Vec<&Node> = nodes.into_iter().collect();
+    let _waiting = shown.then(|| connecting(nodes.len()));
+    reach::connect_to(nodes, limits).await
 }
 
 /// Shown while the engines of so many nodes are connected to.
@@ -62,7 +74,7 @@ pub(super) fn connecting(nodes: usize) -> Waiting {
 
 /// `connecting to 4 machines`.
 pub(super) fn doing(phase: Phase, count: usize) -> String {
-    let machines = if count == 1 { "1 machine".to_owned() } else { format!("{count} machines") };
+    let machines = plural(count, "machine");
     match phase {
         Phase::Connect => format!("connecting to {machines}"),
         Phase::Copy => format!("copying envdoc to {machines}"),

@@ -4,7 +4,7 @@ use docker::fan_out;
 use futures_util::StreamExt;
 
 use super::exec::chosen;
-use super::inspecting::connecting;
+use super::inspecting::connected_to;
 use super::work::{layout, until_interrupted};
 use super::{Reaching, Source};
 use crate::cli::settings::SettingsFiles;
@@ -53,9 +53,7 @@ impl Args {
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let shown = until_interrupted(async {
             let nodes = places.iter().map(|index| &plan.nodes[*index]);
-            let waiting = connecting(places.len());
-            let reached = reach::connect_to(nodes, self.reaching.limits()).await;
-            drop(waiting);
+            let reached = connected_to(nodes, self.reaching.limits(), true).await;
             let all_reached = reached.iter().all(|(_, engine)| engine.is_ok());
             if !all_reached {
                 terminal::note(unreached::nodes(&reach::access(&reached), layout()).trim_end());

@@ -45,8 +45,8 @@ Examples:
   envdoc cluster render -f cluster.yaml -o files/ --without-secrets";
 
 impl Args {
-    /// Refuses standard output: there are several files.
-    fn is_directory(&self) -> Result<(), Error> {
+    /// Standard output cannot hold several files.
+    fn refuse_standard_output(&self) -> Result<(), Error> {
         match output::file(Some(&self.output)) {
             Some(_) => Ok(()),
             None => Err(Error::new(Kind::Usage, "--output requires a directory, not standard output")
@@ -55,7 +55,7 @@ impl Args {
     }
 
     pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
-        self.is_directory()?;
+        self.refuse_standard_output()?;
         let plan = self.source.plan(settings)?;
         let (keys, secrets) = match (self.without_secrets, self.dry_run) {
             (true, _) => (None, Vec::new()),

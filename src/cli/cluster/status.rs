@@ -1,9 +1,9 @@
 //! `envdoc cluster status`.
 
-use super::super::output::Output;
 use super::Source;
 use super::inspecting::{connecting, doing};
 use super::work::{Format, layout, until_interrupted};
+use crate::cli::output::Output;
 use crate::cli::settings::SettingsFiles;
 use ::cluster::check::Phase;
 use ::cluster::report::status::{ClusterState, StatusReport, text};

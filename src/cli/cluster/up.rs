@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::super::output::Output;
 use super::Source;
-use super::inspecting::connecting;
+use super::inspecting::connected_to;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
+use crate::cli::output::Output;
 use crate::cli::settings::SettingsFiles;
 use ::cluster::keys::{self, Keys};
 use ::cluster::lock;
+use ::cluster::nodes::Limits;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::problem::Problem;
 use ::cluster::progress::Progress;
@@ -129,13 +130,11 @@ impl Args {
             access: Vec::new(),
         };
         let mut interrupted = std::pin::pin!(interrupted());
-        // As JSON, standard error has events alone.
-        let waiting = (self.format == Format::Text).then(|| connecting(plan.nodes.len()));
+        let shown = self.format == Format::Text;
         let reached = tokio::select! {
-            reached = reach::connect(plan) => reached,
+            reached = connected_to(&plan.nodes, Limits::default(), shown) => reached,
             () = &mut interrupted => return None,
         };
-        drop(waiting);
         let nodes = match reach::whole(&reached) {
             Ok(nodes) => nodes,
             Err(problems) => {

@@ -25,10 +25,10 @@ pub(super) fn failure(
     if let Some(known) = code(catalog, text) {
         return Some(of_code(catalog, known, width));
     }
-    match numbered(catalog, text)[..] {
+    match &numbered(catalog, text)[..] {
         [] => {}
-        [only] => return Some(of_code(catalog, only, width)),
-        [first, ..] => return Some(Err(several(catalog, text, first))),
+        [only] => return Some(of_code(catalog, *only, width)),
+        all => return Some(Err(several(text, all))),
     }
     let mut hits = found(catalog, text);
     if hits.is_empty() && is_missing_command(text) {
@@ -59,10 +59,10 @@ fn of_code(catalog: &'static Catalog, code: Code, width: usize) -> Result<String
 }
 
 /// The error about a number that stands for several failures.
-fn several(catalog: &'static Catalog, number: &str, first: Code) -> Error {
-    let all: Vec<String> = numbered(catalog, number).iter().map(Code::to_string).collect();
-    Error::new(Kind::Usage, format!("{number} may be {}", words::or(&all)))
-        .hint(format!("write for example: envdoc explain {first}"))
+fn several(number: &str, all: &[Code]) -> Error {
+    let names: Vec<String> = all.iter().map(Code::to_string).collect();
+    Error::new(Kind::Usage, format!("{} may be {}", number.trim(), words::or(&names)))
+        .hint(format!("for example: envdoc explain {}", names[0]))
 }
 
 /// Whether a text is `PROGRAM: command not found`, as shells print it behind their name.

@@ -201,7 +201,7 @@ pub(super) fn rule_page(id: &str) -> Option<String> {
 fn unknown(universe: &Universe, text: &str, id: &str) -> Error {
     let catalog = universe.catalog;
     if let Some(maker) = catalog.other_gpus().maker(text) {
-        let message = format!("{text:?} is a GPU of {maker}; the catalog has only NVIDIA's");
+        let message = format!("{text:?} is a GPU of {maker}; the catalog covers NVIDIA GPUs only");
         return Error::new(Kind::Usage, message);
     }
     let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));

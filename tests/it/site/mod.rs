@@ -13,7 +13,6 @@ mod markdown;
 pub(crate) mod pages;
 mod session;
 
-use catalog::signatures::Component;
 use tempfile::TempDir;
 
 use crate::hostile::{envdoc, on_terminal};
@@ -221,27 +220,25 @@ impl Site {
 struct List {
     kind: &'static str,
     groups: Vec<&'static str>,
+    /// The page of each group; empty where groups have none.
+    group_pages: Vec<String>,
     pages: Vec<Page>,
 }
 
 impl List {
     fn all() -> [List; 4] {
-        let list = |kind, groups, pages| List { kind, groups, pages };
+        let list = |kind, groups: Vec<&'static str>, pages| {
+            let group_pages = vec![String::new(); groups.len()];
+            List { kind, groups, group_pages, pages }
+        };
+        let (areas, group_pages) = pages::component_groups();
+        let signatures = List { kind: "signatures", groups: areas, group_pages, pages: pages::signatures() };
         [
             list("checks", pages::check_groups(), pages::checks()),
             list("lints", pages::lint_groups(), pages::lints()),
             list("image-rules", Vec::new(), pages::images()),
-            list("signatures", pages::component_groups(), pages::signatures()),
+            signatures,
         ]
-    }
-
-    /// The page of a group; empty where it has none.
-    fn group_page(&self, group: &str) -> String {
-        let of_area = |area: &&Component| self.kind == "signatures" && area.title() == group;
-        Component::ALL
-            .iter()
-            .find(of_area)
-            .map_or_else(String::new, |area| format!("signatures/{}.md", area.id()))
     }
 
     fn outline(&self, text: &mut String, indent: &str) {
@@ -249,8 +246,8 @@ impl List {
         for page in self.pages.iter().filter(|page| !self.groups.contains(&page.group)) {
             let _ = writeln!(text, "{indent}- {}", line(page));
         }
-        for group in &self.groups {
-            let _ = writeln!(text, "{indent}- [{group}]({})", self.group_page(group));
+        for (group, group_page) in self.groups.iter().zip(&self.group_pages) {
+            let _ = writeln!(text, "{indent}- [{group}]({group_page})");
             for page in self.pages.iter().filter(|page| page.group == *group) {
                 let _ = writeln!(text, "{indent}    - {}", line(page));
             }

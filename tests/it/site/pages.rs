@@ -151,8 +151,9 @@ pub(crate) fn images() -> Vec<Page> {
     image::rules().map(page).collect()
 }
 
-pub(crate) fn component_groups() -> Vec<&'static str> {
-    Component::ALL.iter().map(|component| component.title()).collect()
+/// The titles of the areas, and the list page of each.
+pub(crate) fn component_groups() -> (Vec<&'static str>, Vec<String>) {
+    Component::ALL.iter().map(|area| (area.title(), format!("signatures/{}.md", area.id()))).unzip()
 }
 
 pub(crate) fn signatures() -> Vec<Page> {

@@ -4,13 +4,14 @@
 use crate::check::{Access, Inspection, NodeResults};
 use diagnostic::report::{Body, Column, NodeRow, Nodes, Outcome, Report, Row, Section, Summary};
 use diagnostic::rule::{Group, Rule as _};
+pub(super) use diagnostic::words::few;
 use diagnostic::{Fix, Subject};
 use facts::Fact;
 use facts::fleet::Member;
 use facts::fleet::traits::{TRAITS, Trait, value};
 use judge::fleet::FleetResult;
 
-/// Up to this many names are listed in full.
+/// More nodes than these are `all others`, if they are most nodes.
 const MANY: usize = 4;
 
 const NOT_INSPECTED: &[Column] =
@@ -184,14 +185,6 @@ fn compared(members: &[Member]) -> Compared {
         }
     }
     all
-}
-
-/// `node1, node2, node3 and 60 more`.
-pub(super) fn few(names: &[&str]) -> String {
-    match names.len() {
-        0..=MANY => names.join(", "),
-        count => format!("{} and {} more", names[..3].join(", "), count - 3),
-    }
 }
 
 /// Each value with the nodes that have it, the one of most nodes first; unknown is one value, for whatever

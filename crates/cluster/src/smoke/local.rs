@@ -46,8 +46,9 @@ pub enum SpawnError {
 
 /// Starts this program as a worker on this machine.
 pub(super) async fn worker(errors: Stdio) -> Result<(Session, Process), SpawnError> {
-    // In a process group of its own, which the terminal does not signal: after Ctrl-C envdoc ends the ranks,
-    // and none that ended first looks like a failure.
+    // A process group of its own: Ctrl-C signals only envdoc, which then stops the ranks; otherwise the first
+    // rank to exit is reported as a failure. Ctrl-Z suspends only envdoc, too: the ranks run on, and after
+    // `fg` their timeouts report a stall.
     let mut command = process::own()?;
     command.arg("worker").process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
     let mut child = command.spawn()?;

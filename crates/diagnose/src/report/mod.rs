@@ -9,20 +9,17 @@ pub mod text;
 
 use crate::root_cause::{Cause, Confidence, Diagnosis, Moment};
 use catalog::signatures::{Cause as Choice, Role};
+use diagnostic::words::plural;
 
 /// The summary where no cause was found.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     let lines = match diagnosis.lines {
         0 if !diagnosis.unread.is_empty() => {
-            let logs = match diagnosis.unread.len() {
-                1 => "1 log".to_owned(),
-                count => format!("{count} logs"),
-            };
+            let logs = plural(diagnosis.unread.len(), "log");
             return format!("Nothing was searched: {logs} could not be read.");
         }
         0 => return "No lines were read.".into(),
-        1 => "1 line".to_owned(),
-        count => format!("{count} lines"),
+        count => plural(usize::try_from(count).unwrap_or(usize::MAX), "line"),
     };
     match (diagnosis.unmatched_errors.is_empty(), diagnosis.suspicious.is_empty()) {
         (true, true) => format!("No known failure found in {lines}."),

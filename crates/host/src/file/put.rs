@@ -153,11 +153,11 @@ fn exchange(from: &Path, to: &Path, judged: Entry) -> io::Result<bool> {
     }
 }
 
-/// Creates the file that [`put`] would give the name of `path`, and removes it. access(2) does not tell: root
-/// has every permission, also in /proc, where nobody can create a file.
+/// Creates the file that [`put`] would give the name of `path`, and removes it. access(2) does not suffice:
+/// it lets root write everywhere, even in /proc.
 pub(super) fn try_new(path: &Path) -> io::Result<()> {
     let temporary = temporary(path);
-    write_new(&temporary, b"", None)?;
+    fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
     fs::remove_file(temporary)
 }
 

@@ -17,8 +17,7 @@ const FLASH_ATTN_ARCHS_SINCE: [u64; 3] = [2, 7, 3];
 /// Packages of the request that the catalog does not know, and extras of known ones: pip chooses their
 /// versions.
 pub(super) fn unknown(context: &PlanContext) -> Vec<String> {
-    let known = parse::package_names();
-    let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
+    let foreign = |text: &&String| !parse::is_package(&parse::package_name(text));
     let packages = context.request.packages.iter().filter(foreign);
     packages.chain(&context.stack.unchecked).cloned().collect()
 }
@@ -28,7 +27,7 @@ fn requested(context: &PlanContext) -> impl Iterator<Item = PipRequirement> {
     unknown(context).into_iter().chain(declared).map(PipRequirement::Requested)
 }
 
-/// A warning about them; none if a lock pins them. What a project declares is meant as it is.
+/// A warning about them; none if a lock pins them. Packages that only the project declares cause no warning.
 pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
     let unknown = unknown(context);
     (!unknown.is_empty() && context.locked.is_none()).then(|| parse::unchecked_warning(&unknown))

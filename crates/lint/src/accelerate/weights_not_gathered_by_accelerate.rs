@@ -1,6 +1,7 @@
 //! The weights of a model that Accelerate cannot take from ZeRO-3.
 
 use crate::read::accelerate::AccelerateConfig;
+use crate::read::config::gathers_weights;
 use crate::read::json::Json;
 use crate::read::python::{Call, Program};
 use crate::recognize::base_name;
@@ -9,7 +10,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named_with};
 pub(crate) const RULE: Rule = Rule {
     id: "weights-not-gathered-by-accelerate",
     severity: Severity::Error,
-    summary: "with ZeRO-3, get_state_dict of Accelerate may gather the weights",
+    summary: "ZeRO-3 settings let Accelerate's get_state_dict gather the weights",
     explain: include_str!("weights_not_gathered_by_accelerate.md"),
     judge: Judge::Accelerate(judge),
     fires: &[
@@ -112,9 +113,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const KEY: &str = "zero_optimization.stage3_gather_16bit_weights_on_model_save";
-const OLD: &str = "zero_optimization.stage3_gather_fp16_weights_on_model_save";
-
 fn judge(config: &AccelerateConfig) -> Vec<Found> {
     fault(config).into_iter().collect()
 }
@@ -133,10 +131,9 @@ fn fault(config: &AccelerateConfig) -> Option<Found> {
     let program = over.program(config.catalog);
     let call = program.calls.iter().find(|call| gathers(program, call))?;
     let message = format!(
-        "line {} of {} calls get_state_dict, but {said}; accelerate ends with `Cannot get 16bit model \
-         weights`, and \
+        "{} line {} calls get_state_dict, but {said}; Accelerate raises `Cannot get 16bit model weights` and \
          nothing is saved",
-        call.line, over.name
+        over.name, call.line
     );
     let fix = match key {
         "deepspeed_config_file" => "Set \"stage3_gather_16bit_weights_on_model_save\": true in that file",
@@ -157,15 +154,10 @@ fn not_gathered(config: &AccelerateConfig) -> Option<(&'static str, String)> {
     };
     let over = config.deepspeed.as_ref().filter(|over| base_name(&over.name) == base_name(file))?;
     let json = Json::read(&over.text);
-    let on =
-        [KEY, OLD].iter().any(|key| json.get(key).is_some() && json.text(key).is_none() && json.is_true(key));
-    // A template or a text may be anything.
-    let other = [KEY, OLD].iter().any(|key| json.text(key).is_some());
     let third =
         json.number("zero_optimization.stage").is_some_and(|stage| (stage - 3.0).abs() < f64::EPSILON);
-    let set = json.get(KEY).map_or("has no", |_| "sets no true");
-    let said = format!("{file} {set} stage3_gather_16bit_weights_on_model_save");
-    (third && !on && !other).then_some(("deepspeed_config_file", said))
+    let said = format!("{file} does not set stage3_gather_16bit_weights_on_model_save to true");
+    (third && !gathers_weights(&json)).then_some(("deepspeed_config_file", said))
 }
 
 /// Whether a call takes the whole model from an Accelerator.

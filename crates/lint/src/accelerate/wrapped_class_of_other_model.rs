@@ -4,6 +4,7 @@ use crate::file::Over;
 use crate::model_layers::{model_of, model_of_program, other_class};
 use crate::programs::option;
 use crate::read::accelerate::AccelerateConfig;
+use crate::recognize::base_name;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -180,10 +181,9 @@ fn documented(config: &AccelerateConfig, given: &str) -> Option<(String, &'stati
 /// The line of a program that says how to start it with this configuration: `"""accelerate launch
 /// --config_file fsdp.yaml train.py"""`.
 fn documented_start<'p>(config: &AccelerateConfig, program: &'p Over) -> Option<&'p str> {
-    let base = |name: &str| crate::recognize::base_name(name);
     let named = |line: &str, name: &str| {
         let mut words = line.split(|letter: char| letter.is_whitespace() || "\"'`=".contains(letter));
-        words.any(|word| base(word) == base(name))
+        words.any(|word| base_name(word) == base_name(name))
     };
     let mut lines = program.text.lines().filter(|line| line.contains("accelerate launch"));
     lines.find(|line| named(line, &config.name) && named(line, &program.name))
@@ -191,9 +191,9 @@ fn documented_start<'p>(config: &AccelerateConfig, program: &'p Over) -> Option<
 
 /// The model that the program of a command loads, with the name of the program.
 fn in_program(config: &AccelerateConfig, words: &[&str]) -> Option<(String, String)> {
-    let base = |name: &str| crate::recognize::base_name(name);
-    let bare = |word: &str| base(word.trim_matches(['"', '\'', '`']));
-    let over = config.programs.iter().find(|one| words.iter().any(|word| bare(word) == base(&one.name)))?;
+    let bases: Vec<String> =
+        words.iter().map(|word| base_name(word.trim_matches(['"', '\'', '`']))).collect();
+    let over = config.programs.iter().find(|one| bases.contains(&base_name(&one.name)))?;
     let program = over.program(config.catalog);
     let model = model_of_program(program, &|name| option(words, &[&name.replace('-', "_")]));
     // A value that only the shell knows may be any model.

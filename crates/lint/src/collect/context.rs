@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::roots::{Around, Ends, Roots};
+use crate::detect::is_compose;
 use crate::read::dockerfile::copied::join;
 use crate::read::kustomization::NAMES;
 use crate::recognize::kind_of_name;
@@ -173,10 +174,11 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             found.into_iter().chain(files).collect()
         }
         Kind::Hostfile => {
+            let lines = file.text.lines();
             let hosts: Vec<&str> =
-                file.text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+                lines.filter_map(|line| line.split('#').next()?.split_whitespace().next()).collect();
             let composes = others(path, MANIFESTS, around, |text| {
-                text.contains("services:") && hosts.iter().any(|host| text.contains(host))
+                hosts.iter().any(|host| text.contains(host)) && is_compose(text)
             });
             starters(path, around).into_iter().chain(composes).collect()
         }

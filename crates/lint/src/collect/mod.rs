@@ -270,14 +270,19 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
 }
 
 /// Types that contents alone show, but DeepSpeed's.
-const BY_CONTENTS: &[Kind] =
-    &[Kind::Kubernetes, Kind::HelmTemplate, Kind::Shell, Kind::ToolkitConfig, Kind::AccelerateConfig];
+const BY_CONTENTS: &[Kind] = &[
+    Kind::Kubernetes,
+    Kind::HelmTemplate,
+    Kind::Shell,
+    Kind::ToolkitConfig,
+    Kind::AccelerateConfig,
+    Kind::Limits,
+];
 
 /// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
 fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {
     let shows = |kind: Kind| match kind {
         Kind::DeepspeedConfig => may_be_deepspeed(name),
-        Kind::Limits => true,
         kind => BY_CONTENTS.contains(&kind) || kind == Kind::Compose && is_compose(text),
     };
     match detect(name, text) {

@@ -82,7 +82,8 @@ fn finding(service: &Service) -> Option<Found> {
     ))
 }
 
-fn is_shell(word: &str) -> bool {
+/// Whether a word is a shell, with or without its directory.
+pub(super) fn is_shell(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     matches!(name, "sh" | "bash" | "zsh" | "dash" | "ash")
 }

@@ -1,8 +1,10 @@
 //! A variable of `.env` that a program needs, and that its service does not get.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::compose::shared_memory_small::scripts;
 use crate::read::compose::{Compose, Service};
-use crate::read::python::{Program, string};
+use crate::read::python::string;
 use crate::rule::{Example, Found, Judge, Rule, Severity, named_with};
 
 /// A compose file with the files next to it.
@@ -68,14 +70,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
-    let Some(text) = file.files.get(".env").and_then(Option::as_deref) else { return Vec::new() };
-    let names = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    let names: Vec<&str> =
-        names.filter_map(|line| Some(line.split_once('=')?.0.trim_start_matches("export ").trim())).collect();
+    let Some(names) = file.names_of_env_file() else { return Vec::new() };
     file.services.iter().filter_map(|service| fault(file, service, &names)).collect()
 }
 
-fn fault(file: &Compose, service: &Service, names: &[&str]) -> Option<Found> {
+fn fault(file: &Compose, service: &Service, names: &BTreeSet<&str>) -> Option<Found> {
     // A file of variables, or an image of its own, may set any of them.
     let hidden = service.at(&["env_file"]).is_some()
         || service.at(&["build"]).is_some()
@@ -92,14 +91,13 @@ fn fault(file: &Compose, service: &Service, names: &[&str]) -> Option<Found> {
         if text.contains("dotenv") || text.contains("environ.update") || text.contains("setdefault") {
             return None;
         }
-        let (name, line) = needed(&Program::read(file.catalog, text), names, &environment)?;
+        let (name, line) = needed(text, names, &environment)?;
         if command.contains(&format!("{name}=")) || command.contains(&format!("export {name}")) {
             return None;
         }
         let message = format!(
-            "{} does not get {name} from .env, which Compose reads for ${{…}} in this file only; line \
-             {line} of \
-             {path} ends with KeyError",
+            "{} does not get {name}: Compose uses .env only to replace ${{…}} in this file; line {line} of \
+             {path} raises KeyError",
             service.title
         );
         let fix = format!("Add `{name}: ${{{name}}}` to its environment, or `env_file: .env`");
@@ -110,21 +108,21 @@ fn fault(file: &Compose, service: &Service, names: &[&str]) -> Option<Found> {
 
 /// A variable of `.env` that a program reads at its top without a default, and the service does not have.
 fn needed(
-    program: &Program,
-    names: &[&str],
-    environment: &std::collections::BTreeMap<String, Option<String>>,
+    text: &str,
+    names: &BTreeSet<&str>,
+    environment: &BTreeMap<String, Option<String>>,
 ) -> Option<(String, usize)> {
     const READ: &str = "os.environ[";
-    program.text.lines().enumerate().find_map(|(index, line)| {
+    text.lines().enumerate().find_map(|(index, line)| {
         // Indented lines may run in some runs only.
         let top = !line.starts_with([' ', '\t', '#', '@', ')', ']', '}']);
         let (before, rest) = line.split_once(READ).filter(|_| top)?;
         let name = string(rest.split_once(']')?.0)?;
         let after = rest.split_once(']')?.1.trim_start();
         let sets = after.starts_with('=') && !after.starts_with("==");
-        let given = program.text.contains(&format!("os.environ[\"{name}\"] ="));
+        let given = text.contains(&format!("os.environ[\"{name}\"] ="));
         let plain = !sets && !given && !before.contains(" if ") && !before.starts_with("del ");
         let unset = !environment.contains_key(name);
-        (plain && unset && names.contains(&name)).then(|| (name.to_owned(), index + 1))
+        (plain && unset && names.contains(name)).then(|| (name.to_owned(), index + 1))
     })
 }

@@ -2,6 +2,7 @@
 
 use serde_yaml::Value;
 
+use super::command_without_shell::is_shell;
 use crate::read::compose::{Compose, IsStack, Service, bare, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, stack};
 
@@ -270,9 +271,8 @@ fn for_container(service: &Service) -> Option<Found> {
 /// Whether a shell reads the command, and so replaces `$NAME`.
 fn in_a_shell(service: &Service) -> bool {
     let words = [service.list(&["entrypoint"]), service.list(&["command"])].concat();
-    let program = words.first().and_then(|word| word.rsplit('/').next());
     let is_option = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
-    matches!(program, Some("sh" | "bash" | "dash" | "ash" | "zsh")) && words.iter().skip(1).any(is_option)
+    words.first().is_some_and(|word| is_shell(word)) && words.iter().skip(1).any(is_option)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A variable of the compose file under another name than in `.env`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::read::compose::{Compose, Service};
 use crate::rule::{Example, Found, Judge, Rule, Severity};
@@ -44,14 +44,7 @@ fn judge(file: &Compose) -> Vec<Found> {
     if let Some(found) = of_env_file(file, source.unwrap_or_default()) {
         return vec![found];
     }
-    let Some(source) = source else { return Vec::new() };
-    let defined: BTreeSet<&str> = source
-        .lines()
-        .map(|line| line.trim_start().trim_start_matches("export "))
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once('='))
-        .map(|(name, _)| name.trim())
-        .collect();
+    let Some(defined) = file.names_of_env_file() else { return Vec::new() };
     let used = used(&file.text);
     // Names that are used under their own name are meant for that.
     let free: Vec<&str> = defined.iter().copied().filter(|name| !used.contains_key(*name)).collect();

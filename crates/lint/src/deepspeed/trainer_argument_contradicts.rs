@@ -6,6 +6,7 @@ use crate::read::config::Config;
 use crate::read::python::{Program, number};
 use crate::read::script::Script;
 use crate::read::script_values;
+use crate::recognize::base_name;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -127,16 +128,14 @@ fn in_script(config: &Config, script: &Over) -> Vec<Found> {
     for command in script_values::commands(&read) {
         let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let file = option(&words, &["deepspeed"]);
-        let is_this = |path: String| path.rsplit('/').next() == Some(config.base());
+        let is_this = |path: String| base_name(&path) == base_name(config.base());
         if !file.is_some_and(is_this) || !parses_arguments(config, &words) {
             continue;
         }
-        found.extend(PAIRS.iter().filter_map(|(key, argument)| {
+        found.extend(PAIRS.iter().filter_map(|&(key, argument)| {
             let given = option(&words, &[argument])?;
             let (ours, theirs) = (config.json.number(key)?, given.parse::<f64>().ok()?);
-            let message = contradiction(key, ours, argument, theirs, command.line, &script.name);
-            differ(ours, theirs)
-                .then(|| Found::error(config.json.line(key), message, format!("Write \"auto\" for {key}")))
+            contradiction(config, (key, ours), (argument, theirs), command.line, &script.name)
         }));
     }
     found
@@ -144,9 +143,8 @@ fn in_script(config: &Config, script: &Over) -> Vec<Found> {
 
 /// Whether the program of a command has these options from transformers: one that is not there is taken to.
 fn parses_arguments(config: &Config, words: &[&str]) -> bool {
-    let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let Some(program) = words.iter().find(|word| word.ends_with(".py")) else { return false };
-    let known = config.nearby.iter().find(|one| base(&one.name) == base(program));
+    let known = config.nearby.iter().find(|one| base_name(&one.name) == base_name(program));
     known.is_none_or(|one| {
         one.text.contains("TrainingArguments")
             || one.text.contains("HfArgumentParser")
@@ -154,20 +152,23 @@ fn parses_arguments(config: &Config, words: &[&str]) -> bool {
     })
 }
 
-fn differ(ours: f64, theirs: f64) -> bool {
-    (ours - theirs).abs() > f64::EPSILON * ours.abs().max(theirs.abs())
-}
-
-fn contradiction(key: &str, ours: f64, argument: &str, theirs: f64, line: usize, file: &str) -> String {
-    format!(
+/// A key and an argument whose values differ.
+fn contradiction(
+    config: &Config,
+    (key, ours): (&str, f64),
+    (argument, theirs): (&str, f64),
+    line: usize,
+    file: &str,
+) -> Option<Found> {
+    let differ = (ours - theirs).abs() > f64::EPSILON * ours.abs().max(theirs.abs());
+    let message = format!(
         "{key} is {ours}, but {argument} is {theirs} in line {line} of {file}; transformers stops with \
-         `Please \
-         correct the following DeepSpeed config values that mismatch TrainingArguments values`"
-    )
+         `Please correct the following DeepSpeed config values that mismatch TrainingArguments values`"
+    );
+    differ.then(|| Found::error(config.json.line(key), message, format!("Write \"auto\" for {key}")))
 }
 
 fn in_program(config: &Config, program: &Program) -> Vec<Found> {
-    let name = &program.name;
     let own = |one: &crate::read::python::Argument| {
         one.text.starts_with(['"', '\''])
             && one.text.trim_matches(['"', '\'']).rsplit('/').next() == Some(config.base())
@@ -178,12 +179,10 @@ fn in_program(config: &Config, program: &Program) -> Vec<Found> {
             && call.keyword("deepspeed").is_some_and(own)
     });
     let Some(call) = call else { return Vec::new() };
-    let found = PAIRS.iter().filter_map(|(key, argument)| {
+    let found = PAIRS.iter().filter_map(|&(key, argument)| {
         let given = call.keyword(argument)?;
         let (ours, theirs) = (config.json.number(key)?, number(&given.text)?);
-        let message = contradiction(key, ours, argument, theirs, given.line, name);
-        differ(ours, theirs)
-            .then(|| Found::error(config.json.line(key), message, format!("Write \"auto\" for {key}")))
+        contradiction(config, (key, ours), (argument, theirs), given.line, &program.name)
     });
     found.collect()
 }

@@ -1,8 +1,7 @@
 //! A model that is saved without the weights that ZeRO-3 keeps on other ranks.
 
-use crate::read::config::Config;
+use crate::read::config::{Config, GATHER, gathers_weights};
 use crate::read::engines::{Engine, engines};
-use crate::read::json::Value;
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
 
@@ -71,14 +70,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const KEY: &str = "zero_optimization.stage3_gather_16bit_weights_on_model_save";
-const OLD: &str = "zero_optimization.stage3_gather_fp16_weights_on_model_save";
-
 fn judge(config: &Config) -> Vec<Found> {
-    let on = [KEY, OLD]
-        .iter()
-        .any(|key| config.json.entries.get(*key).is_some_and(|(_, value)| *value != Value::Truth(false)));
-    if config.stage() != Some(3) || on || config.template {
+    if config.stage() != Some(3) || gathers_weights(&config.json) || config.template {
         return Vec::new();
     }
     let found = engines(config).into_iter().filter_map(|Engine { program, .. }| {
@@ -88,7 +81,7 @@ fn judge(config: &Config) -> Vec<Found> {
              stage3_gather_16bit_weights_on_model_save is true; it only logs that",
             program.name
         );
-        let key = if config.json.get(KEY).is_some() { KEY } else { "zero_optimization.stage" };
+        let key = if config.json.get(GATHER).is_some() { GATHER } else { "zero_optimization.stage" };
         let fix = "Set \"stage3_gather_16bit_weights_on_model_save\": true, or call save_checkpoint and \
                    convert its files with zero_to_fp32.py";
         Some(Found::error(config.json.line(key), message, fix))

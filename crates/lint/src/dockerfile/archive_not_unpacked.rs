@@ -93,15 +93,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     for stage in &file.stages {
         for (at, one) in stage.instructions.iter().enumerate() {
             if matches!(one.keyword.as_str(), "ADD" | "COPY") && one.flag("from").is_none() {
-                let is_last = std::ptr::eq(stage, file.stages.last().unwrap_or(stage));
-                found.extend(fault(file, stage, at, one, is_last));
+                found.extend(fault(file, stage, at, one));
             }
         }
     }
     found
 }
 
-fn fault(file: &Dockerfile, stage: &Stage, at: usize, one: &Instruction, is_last: bool) -> Option<Found> {
+fn fault(file: &Dockerfile, stage: &Stage, at: usize, one: &Instruction) -> Option<Found> {
     let [source, target] = one.words()[..] else { return None };
     let value = |text: &str| expand(&unquoted(text), &stage.end.variables);
     let (source, target) = (value(source), value(target));
@@ -120,21 +119,26 @@ fn fault(file: &Dockerfile, stage: &Stage, at: usize, one: &Instruction, is_last
         true => names(path, stem, remote).iter().map(|name| join(&place, name)).collect(),
         false => vec![place.clone()],
     };
-    let Some((used, line)) = first_use(stage, at, &roots) else {
-        return started_from(file, stage, at, &join(&place, name)).filter(|_| whole && is_last);
-    };
     let what = match (one.keyword.as_str(), remote) {
         ("COPY", _) => "COPY unpacks nothing",
         (_, true) => "ADD does not unpack what it downloads",
         _ => "ADD unpacks only tar archives",
     };
+    let fix = match (*end, remote) {
+        (".zip", _) => "Unpack it in a RUN with `unzip`",
+        (_, true) => UNPACK_DOWNLOAD,
+        _ => "Unpack it in a RUN with `tar xf`, or use ADD for a tar archive",
+    };
+    let Some((used, line)) = first_use(stage, at, &roots) else {
+        let last = file.stages.last().is_some_and(|last| std::ptr::eq(stage, last));
+        return match whole && last {
+            true => started_from(file, stage, at, &join(&place, name), (what, fix)),
+            false => None,
+        };
+    };
     let message = match whole {
         true => format!("{what}, and line {line} uses {used}, which does not exist; only {name} is there"),
         false => format!("{what}, and line {line} uses {used} as a directory; it is the archive itself"),
-    };
-    let fix = match remote {
-        true => UNPACK_DOWNLOAD,
-        false => "Unpack it in a RUN with `tar xf`, or use ADD for a tar archive",
     };
     Some(Found::error(one.line, message, fix))
 }
@@ -156,7 +160,13 @@ fn puts(one: &Instruction, directory: &str) -> bool {
 
 /// A path below the directory of an archive that the container starts with, although nothing else puts a file
 /// there.
-fn started_from(file: &Dockerfile, stage: &Stage, at: usize, archive: &str) -> Option<Found> {
+fn started_from(
+    file: &Dockerfile,
+    stage: &Stage,
+    at: usize,
+    archive: &str,
+    (what, fix): (&str, &str),
+) -> Option<Found> {
     let (directory, name) = archive.rsplit_once('/')?;
     if !OWN.iter().any(|own| directory == *own || directory.starts_with(&format!("{own}/"))) {
         return None;
@@ -180,13 +190,10 @@ fn started_from(file: &Dockerfile, stage: &Stage, at: usize, archive: &str) -> O
         below(value).then(|| value.to_owned())
     })?;
     let one = &stage.instructions[at];
-    let what =
-        if one.keyword == "ADD" { "ADD does not unpack what it downloads" } else { "COPY unpacks nothing" };
     let message = format!(
         "{what}: {directory} has only {name}, and {word}, which the container starts with, \
          does not exist"
     );
-    let fix = if one.keyword == "ADD" { UNPACK_DOWNLOAD } else { "Unpack it in a RUN with `tar xf`" };
     Some(Found::warning(one.line, message, fix))
 }
 
@@ -274,4 +281,21 @@ fn first_use(stage: &Stage, at: usize, roots: &[String]) -> Option<(String, usiz
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Kind, lint};
+
+    #[test]
+    fn a_local_zip_is_not_downloaded() {
+        let text = "FROM nvcr.io/nvidia/tritonserver:24.05-py3\nADD models.zip /models/\n\
+                    CMD [\"tritonserver\", \"--model-repository=/models/repository\"]\n";
+        let file = File::new(catalog::testing::catalog(), "Dockerfile", text, Kind::Dockerfile);
+        let found = lint(&[&RULE], &[], &file);
+        let shown = format!("{:?}", found[0].found);
+        assert!(shown.contains("ADD unpacks only tar archives") && shown.contains("`unzip`"), "{shown}");
+        assert!(!shown.contains("download") && !shown.contains("curl"), "{shown}");
+    }
 }

@@ -27,8 +27,22 @@ pub(crate) const RULE: Rule = Rule {
              .\nENTRYPOINT [\"python\", \"train.py\"]\n",
             &[("train.py", "from torch import nn\n")],
         ),
+        with(
+            "FROM continuumio/miniconda3:24.7.1-0\nCOPY env.yml .\nRUN conda env create --name=train \
+             --file=env.yml\nCOPY train.py .\nCMD [\"python\", \"train.py\"]\n",
+            &[("env.yml", "dependencies:\n  - pytorch=2.3.1\n"), ("train.py", "import torch\n")],
+        ),
     ],
     silent: &[
+        // Its place is another one.
+        with(
+            "FROM continuumio/miniconda3:24.7.1-0\nCOPY environment.yml .\nRUN conda env create \
+             --prefix=/opt/venv\nCOPY train.py .\nCMD [\"python\", \"train.py\"]\n",
+            &[
+                ("environment.yml", "name: train\ndependencies:\n  - pytorch=2.3.1\n"),
+                ("train.py", "import torch\n"),
+            ],
+        ),
         with(
             "FROM continuumio/miniconda3:24.7.1-0\nCOPY environment.yml .\nRUN conda env create -f \
              environment.yml\n\
@@ -97,11 +111,11 @@ fn fault(file: &Dockerfile) -> Option<Found> {
     let [command] = &commands[..] else { return None };
     let (program, module) = needs(file, last, command)?;
     let message = format!(
-        "{program} is that of conda's base environment, which has no {module}; the packages are in the \
-         environment {name} (line {made}), which is active in its RUN only"
+        "{program} is the base environment's Python, which has no {module}; the packages are in environment \
+         {name} (line {made}), which is not active in the container"
     );
     let fix = format!(
-        "Write `ENV PATH=/opt/conda/envs/{name}/bin:$PATH` behind it, or start with `conda run \
+        "Write `ENV PATH=/opt/conda/envs/{name}/bin:$PATH` after it, or start with `conda run \
          --no-capture-output -n {name}`"
     );
     Some(Found::error(command.line, message, fix).unless_certain(command.certain))
@@ -112,8 +126,7 @@ fn needs(file: &Dockerfile, last: &Stage, command: &Command) -> Option<(String, 
     let program =
         command.words.first().filter(|word| word.known && matches!(&*word.text, "python" | "python3"))?;
     let script = command.words.iter().skip(1).find(|word| word.known && word.text.ends_with(".py"))?;
-    let places = last.end.files.candidates(&script.text);
-    let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+    let (_, text) = file.text_at(&last.end, &script.text)?;
     let module = text.lines().find_map(|line| {
         let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "))?;
         let first = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
@@ -139,21 +152,16 @@ fn environment(file: &Dockerfile, run: &Run) -> Option<(usize, String)> {
     if !is_conda(command) || !makes || !command.certain {
         return None;
     }
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let after = |names: &[&str]| {
-        let at = words.iter().position(|word| names.contains(word))?;
-        words.get(at + 1).map(|word| (*word).to_owned())
-    };
-    let prefix = ["-p", "--prefix"].iter().any(|name| command.has(name));
+    let given = |names: &[&str]| command.value(names).map(|word| word.text);
+    let prefix = given(&["-p", "--prefix"]).is_some();
     let of_file = || {
-        let path = after(&["-f", "--file"]).unwrap_or_else(|| "environment.yml".to_owned());
-        let places = run.state.files.candidates(&path);
-        let own = file.copies.contains(&path).then_some(&path);
-        let text = places.iter().chain(own).find_map(|place| file.context.get(place)?.as_deref())?;
+        let path = given(&["-f", "--file"]).unwrap_or_else(|| "environment.yml".to_owned());
+        let own = || file.copies.contains(&path).then(|| file.context_text(&path)).flatten();
+        let text = file.text_at(&run.state, &path).map(|(_, text)| text).or_else(own)?;
         let name = text.lines().find_map(|line| line.strip_prefix("name:"))?;
         Some(name.trim().trim_matches(['"', '\'']).to_owned())
     };
-    let name = after(&["-n", "--name"]).or_else(of_file)?;
+    let name = given(&["-n", "--name"]).or_else(of_file)?;
     let plain = !name.is_empty()
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter));
     (!prefix && plain && name != "base").then_some((command.line, name))

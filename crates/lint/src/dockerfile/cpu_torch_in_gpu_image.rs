@@ -135,10 +135,6 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let cuda = first.end.image.filter(|image| image.cuda.is_some()).map(|image| image.reference());
     let jetson = file.base(last).filter(|base| base.known && is_jetson_without_torch(&base.text));
     let base = jetson.map(|base| base.text.clone()).or(cuda);
-    let used = if base.is_none() { use_of_cuda(file) } else { None };
-    if base.is_none() && used.is_none() {
-        return Vec::new();
-    }
     if uses_gpu_otherwise(&stages) {
         return Vec::new();
     }
@@ -149,16 +145,17 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         return Vec::new();
     };
     let Source::Cpu(location, why) = source else { return Vec::new() };
-    let message = match (base, used) {
-        (None, Some((path, line))) => format!(
-            "{why}, but {path}, which the container starts, uses CUDA in line {line}: `Torch not compiled \
-             with \
-             CUDA enabled`"
-        ),
-        (base, _) => format!(
-            "{why}; torch.cuda.is_available() is False, though the image is based on {}",
-            base.unwrap_or_default()
-        ),
+    let message = match base {
+        Some(base) => {
+            format!("{why}; torch.cuda.is_available() is False, though the image is based on {base}")
+        }
+        None => {
+            let Some((path, line)) = use_of_cuda(file) else { return Vec::new() };
+            format!(
+                "{why}, but {path}, which the container starts, uses CUDA in line {line}: `Torch not \
+                 compiled with CUDA enabled`"
+            )
+        }
     };
     let fix = match jetson {
         Some(_) => "Install NVIDIA's wheel of torch for this JetPack",
@@ -171,8 +168,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn use_of_cuda(file: &Dockerfile) -> Option<(String, usize)> {
     let end = &file.stages.last()?.end;
     started_files(file).iter().filter(|path| path.ends_with(".py")).find_map(|path| {
-        let places = end.files.candidates(path);
-        let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+        let (_, text) = file.text_at(end, path)?;
         Some((path.clone(), always_uses_cuda(&Program::read(file.catalog, text))?))
     })
 }
@@ -181,11 +177,11 @@ fn use_of_cuda(file: &Dockerfile) -> Option<(String, usize)> {
 fn uses_gpu_otherwise(stages: &[&Stage]) -> bool {
     let installs = stages.iter().flat_map(|stage| &stage.runs).filter_map(|run| run.install.as_ref());
     installs.flat_map(|install| &install.requirements).any(|one| {
-        let extra = one.text.split(['[', ']']).nth(1).unwrap_or_default();
+        let has_extra = |name: &str| one.extras().any(|extra| extra.contains(name));
         let name = one.name.as_str();
         match name {
-            "jax" => extra.contains("cuda"),
-            "tensorflow" => extra.contains("and-cuda"),
+            "jax" => has_extra("cuda"),
+            "tensorflow" => has_extra("and-cuda"),
             "tensorflow-gpu" | "onnxruntime-gpu" | "paddlepaddle-gpu" | "mxnet-cu112" => true,
             _ => name.starts_with("jax-cuda") || name.starts_with("cupy") || name.starts_with("faiss-gpu"),
         }

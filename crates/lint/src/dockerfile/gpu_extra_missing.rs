@@ -1,9 +1,6 @@
 //! An extra with the libraries of CUDA that the pinned release does not have yet.
 
-use pep440_rs::Version;
-
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::install::Requirement;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -14,6 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         named("requirements.txt", "tensorflow[and-cuda]==2.13.0\nnumpy==1.24.3\n"),
+        named("requirements.txt", "tensorflow[intel,and-cuda]==2.13.0\n"),
         dockerfile("FROM python:3.11-slim\nRUN pip install 'tensorflow[and_cuda]==2.12.1'\n"),
     ],
     silent: &[
@@ -41,8 +39,10 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         // A list alone says nothing of the image.
         let certain = install.certain && base.is_some_and(|base| base.known && !base.default);
         for one in install.requirements.iter().filter(|one| !one.default) {
-            let Some((extra, pin)) = extra_and_pin(one) else { continue };
-            let Some(row) = run.state.catalog.gpu_extras().missing(&one.name, &extra, pin) else { continue };
+            let Some(pin) = &one.pin else { continue };
+            let table = run.state.catalog.gpu_extras();
+            let row = one.extras().find_map(|extra| table.missing(&one.name, &extra, pin));
+            let Some(row) = row else { continue };
             let message = format!(
                 "{} {} has no extra {}, which came with {}: pip only warns, and the CUDA libraries are \
                  missing",
@@ -53,11 +53,4 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         }
     }
     found
-}
-
-/// The first extra of a pinned requirement, normalised.
-fn extra_and_pin(one: &Requirement) -> Option<(String, &Version)> {
-    let inner = one.text.split_once('[')?.1.split_once(']')?.0;
-    let extra = inner.split(',').next()?.trim().to_ascii_lowercase().replace('_', "-");
-    Some((extra, one.pin.as_ref()?))
 }

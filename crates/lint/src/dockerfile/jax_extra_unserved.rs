@@ -104,9 +104,7 @@ fn extras(one: &Requirement) -> Option<String> {
     if one.name != "jax" {
         return None;
     }
-    let inner = one.text.split_once('[')?.1.split_once(']')?.0;
-    let all = inner.split(',').map(|extra| extra.trim().to_ascii_lowercase().replace('-', "_"));
-    all.into_iter().find(|extra| extra.starts_with("cuda"))
+    one.extras().map(|extra| extra.replace('-', "_")).find(|extra| extra.starts_with("cuda"))
 }
 
 /// Whether an installation may find more than PyPI has.

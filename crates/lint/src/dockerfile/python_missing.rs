@@ -176,9 +176,7 @@ fn missing(command: &Command, state: &State, earlier: &[&Run], runs: &[Run]) -> 
         Kind::Absent | Kind::System if pip => (all(&without_pip) && !mentions("pip")).then_some(Missing::Pip),
         Kind::System if program == "python" => {
             // Of Debian 11 and Ubuntu 20.04 on, only python-is-python3 and what depends on it has the name.
-            let release = state.system.map(|system| system.name.as_str()).unwrap_or_default();
-            let old = ["Debian 9", "Debian 10", "Ubuntu 16", "Ubuntu 18"].iter();
-            let any = !old.clone().any(|name| release.starts_with(name));
+            let any = state.system.is_some_and(|system| system.name != "Ubuntu 18.04");
             let other = |name: &str| any && !name.starts_with("python") && !name.contains('.');
             let known =
                 |name: &str| without_pip(name) || name == "python3-pip" || other(name) || is_part(name);

@@ -106,7 +106,7 @@ const HANDLES: &[&str] =
 
 fn fault(file: &Dockerfile, script: &EntryScript) -> Option<Found> {
     let end = &file.stages.last()?.end;
-    let text = file.context.get(&script.path)?.as_deref()?;
+    let text = file.context_text(&script.path)?;
     if HANDLES.iter().any(|word| text.contains(word)) {
         return None;
     }
@@ -116,13 +116,11 @@ fn fault(file: &Dockerfile, script: &EntryScript) -> Option<Found> {
         if !path.known || !path.text.ends_with(".py") {
             return None;
         }
-        let places = end.files.candidates(&path.text);
-        let program = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+        let (_, program) = file.text_at(end, &path.text)?;
         let line = handler(&Program::read(file.catalog, program))?;
         let message = format!(
-            "line {} of {} starts {} without `exec`: the shell gets the SIGTERM of `docker stop`, and the \
-             handler \
-             in line {line} of {} never runs before SIGKILL",
+            "line {} of {} starts {} without `exec`; the shell receives the SIGTERM of `docker stop`, and \
+             the handler in line {line} of {} never runs",
             one.line, script.path, path.text, path.text
         );
         let fix = format!("Write `exec {}` as the last command", one.text());

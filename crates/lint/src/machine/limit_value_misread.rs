@@ -15,11 +15,13 @@ pub(crate) const RULE: Rule = Rule {
             "# for NCCL\n@gpuusers - memlock 64G\n@gpuusers - nofile 1048576\n",
         ),
         named("limits.conf", "*  soft  memlock  unlimited\n*  hard  memlock  infinite\n"),
+        named("limits.conf", "* Hard MEMLOCK 64G\n"),
     ],
     silent: &[
         named("limits.conf", "* soft memlock unlimited\n* hard memlock -1\n* - stack 65536 # KB\n"),
         named("limits.conf", "@students hard maxlogins 4\n@students - nice 10\n@gpu - rtprio 99\n"),
         named("limits.conf", "# * - memlock 64G\n"),
+        named("limits.conf", "* SOFT memlock UNLIMITED\n* - stack Infinity\n"),
         named("limits.conf", "* - memlock\n* hard memlock infinity\n"),
     ],
 };
@@ -50,19 +52,22 @@ fn judge(machine: &Machine) -> Vec<Found> {
 fn fault(number: usize, line: &str) -> Option<Found> {
     let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
     let [_, kind, item, value] = words[..] else { return None };
-    let (_, unit) = ITEMS.iter().find(|(name, _)| *name == item)?;
-    if !matches!(kind, "soft" | "hard" | "-") || matches!(value, "-1" | "-" | "unlimited" | "infinity") {
+    // pam_limits reads all four words in small letters.
+    let (kind, item) = (kind.to_ascii_lowercase(), item.to_ascii_lowercase());
+    let &(item, unit) = ITEMS.iter().find(|(name, _)| *name == item)?;
+    let none = matches!(&*value.to_ascii_lowercase(), "-1" | "-" | "unlimited" | "infinity");
+    if none || !matches!(&*kind, "soft" | "hard" | "-") {
         return None;
     }
     let end = value.find(|letter: char| !letter.is_ascii_digit()).filter(|_| !value.starts_with('-'))?;
     let (digits, rest) = value.split_at(end);
     let message = match digits {
-        "" => format!("pam_limits takes no `{value}` for {item} and leaves the line out"),
+        "" => format!("`{value}` is not a number; pam_limits ignores this {item} line"),
         _ => format!("pam_limits reads `{value}` as {} and ignores `{rest}`", amount(digits, unit)),
     };
     let fix = match (digits.parse::<u64>().ok().and_then(|count| in_unit(count, rest, unit)), digits) {
         (_, "") => "Write `unlimited`".to_owned(),
-        (Some(count), _) if *item == *"memlock" => {
+        (Some(count), _) if item == "memlock" => {
             format!("Write `unlimited`, or the number of KB: `{count}`")
         }
         (Some(count), _) => format!("Write the number: `{count}`"),

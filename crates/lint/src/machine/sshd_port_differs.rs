@@ -195,15 +195,7 @@ fn numbers(line: &str) -> Vec<u64> {
 
 /// Whether a command logs in to several nodes.
 fn connects(command: &Command) -> bool {
-    let value = |names: &[&str]| {
-        command.words.iter().enumerate().find_map(|(at, word)| match word.text.split_once('=') {
-            Some((name, value)) => names.contains(&name).then(|| value.to_owned()),
-            None if names.contains(&word.text.as_str()) => {
-                command.words.get(at + 1).map(|word| word.text.clone())
-            }
-            None => None,
-        })
-    };
+    let value = |names: &[&str]| command.value(names).map(|word| word.text);
     match command.program() {
         "mpirun" | "mpiexec" => {
             let hosts = value(&["-H", "-host", "--host"]).is_some_and(|hosts| hosts.contains(','));

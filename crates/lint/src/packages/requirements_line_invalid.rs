@@ -5,6 +5,7 @@ use pep440_rs::VersionSpecifiers;
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::rule::{Change, Found, Judge, Rule, Severity, named};
+use project::requirements::OPTIONS;
 use project::requirements::lines::{Line, bare, lines, option};
 
 pub(crate) const RULE: Rule = Rule {
@@ -48,26 +49,6 @@ pub(crate) const RULE: Rule = Rule {
 /// What pip reads behind a requirement; other options there have no effect.
 const BEHIND: &[&str] =
     &["--hash", "--config-settings", "--config-setting", "--global-option", "--install-option", "-C"];
-
-/// Options that lines of a requirements file can have (pip: src/pip/_internal/req/req_file.py,
-/// SUPPORTED_OPTIONS).
-const OF_FILES: &[&str] = &[
-    "--index-url",
-    "--pypi-url",
-    "--extra-index-url",
-    "--no-index",
-    "--constraint",
-    "--requirement",
-    "--editable",
-    "--find-links",
-    "--no-binary",
-    "--only-binary",
-    "--prefer-binary",
-    "--require-hashes",
-    "--pre",
-    "--trusted-host",
-    "--use-feature",
-];
 
 fn judge(list: &PackageList) -> Vec<Found> {
     if list.kind != Kind::Requirements {
@@ -131,7 +112,7 @@ fn behind(line: &Line) -> Option<Found> {
         words.find(|word| is_option(word) && *word != "--" && !BEHIND.contains(&name(word).as_str()))?;
     let name = name(word);
     // pip takes the beginning of an option for it.
-    let known = |name: &str| OF_FILES.iter().any(|one| one.starts_with(name));
+    let known = |name: &str| OPTIONS.iter().any(|one| one.starts_with(name));
     if name.starts_with("--") && !known(&name) {
         let message =
             format!("a requirements file cannot have {name}; pip refuses it (`no such option: {name}`)");

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::hostfile::{Hostfile, tail};
-use super::json::Json;
+use super::json::{Json, Value};
 use super::launch::{Launch, Launches};
 use super::launcher::Launcher;
 use super::python::Program;
@@ -31,6 +31,16 @@ pub(crate) struct Config {
     pub nearby: Vec<Over>,
     /// The programs among them, read when they are first needed.
     programs: OnceCell<Vec<Program>>,
+}
+
+/// The key that makes ZeRO-3 gather the weights when a model is saved, and its name of before.
+pub(crate) const GATHER: &str = "zero_optimization.stage3_gather_16bit_weights_on_model_save";
+const GATHER_BEFORE: &str = "zero_optimization.stage3_gather_fp16_weights_on_model_save";
+
+/// Whether a configuration gathers the weights of ZeRO-3, or may: any value but `false`.
+pub(crate) fn gathers_weights(json: &Json) -> bool {
+    let keys = [GATHER, GATHER_BEFORE];
+    keys.iter().any(|key| json.get(key).is_some_and(|value| *value != Value::Truth(false)))
 }
 
 impl Config {

@@ -29,7 +29,7 @@ pub struct Hostfile {
     pub containers: Vec<Container>,
 }
 
-/// A container that a Compose file gives so many GPUs.
+/// A container and the GPUs that a Compose file gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
     /// Its name on the network, and its host name.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use catalog::Catalog;
 
-use super::dockerfile::command::{Command, Word};
+use super::dockerfile::command::{Command, Word, option_value};
 use super::dockerfile::expand::{Variables, expand};
 use super::hostfile::{Start, tail};
 use super::launch::{Launch, Launches};
@@ -83,7 +83,7 @@ fn start(launch: &Launch, scheduled: bool, script: &str) -> Option<(String, Star
         start.include = launch.options.value("include").and_then(included).unwrap_or_default();
         return Some((path, start));
     }
-    let value = |names: &[&str]| value(&launch.words, names).map(|word| read(&word));
+    let value = |names: &[&str]| option_value(&launch.words, names).map(|word| read(&word));
     let (path, path_certain) = value(HOSTFILES)?;
     if !matches!(program, "mpirun" | "mpiexec") {
         return None;
@@ -120,7 +120,7 @@ fn of_horovod(command: &Command, script: &Script, name: &str) -> Option<(String,
         }
     }
     let of = |name: &str| written.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
-    let value = |names: &[&str]| value(&command.words, names).map(|word| text(&word, &variables, of));
+    let value = |names: &[&str]| command.value(names).map(|word| text(&word, &variables, of));
     let (path, path_certain) = value(HOSTFILES)?;
     let ranks = value(&["-np", "--num-proc"]);
     let certain = path_certain && command.certain && ranks.as_ref().is_none_or(|(_, certain)| *certain);
@@ -129,15 +129,6 @@ fn of_horovod(command: &Command, script: &Script, name: &str) -> Option<(String,
     let start =
         Start { script: name.to_owned(), line: command.line, program, certain, ranks, include: Vec::new() };
     Some((path, start))
-}
-
-/// The value of an option, behind `=` or in the next word.
-fn value(words: &[Word], names: &[&str]) -> Option<Word> {
-    words.iter().enumerate().find_map(|(at, word)| match word.text.split_once('=') {
-        Some((name, value)) if names.contains(&name) => Some(Word { text: value.to_owned(), ..word.clone() }),
-        _ if names.contains(&word.text.as_str()) => words.get(at + 1).cloned(),
-        _ => None,
-    })
 }
 
 /// `node1:0,1@node2`; nothing where it cannot be read.

@@ -214,7 +214,11 @@ impl Reader<'_> {
             self.json.twice.push((line, path.clone()));
             // The second value counts, with none of the keys of the first.
             let inner = format!("{path}.");
-            self.json.entries.retain(|key, _| !key.starts_with(&inner));
+            let below = self.json.entries.range(inner.clone()..).map(|(key, _)| key);
+            let gone: Vec<String> = below.take_while(|key| key.starts_with(&inner)).cloned().collect();
+            for key in gone {
+                self.json.entries.remove(&key);
+            }
         }
         self.json.entries.insert(path.clone(), (line, Value::Object));
         let value = self.value(&path)?;
@@ -320,6 +324,16 @@ mod tests {
         let json = Json::read(&format!("{{\n{text}}}"));
         assert_eq!((json.broken, json.entries.len()), (None, keys));
         assert!(json.entries.values().all(|(line, value)| *value == Value::Number(*line as f64 - 1.0)));
+    }
+
+    /// Each of them compared itself with every other key.
+    #[test]
+    fn many_keys_that_come_twice() {
+        let keys = 50_000;
+        let text: String = (1..=keys).map(|key| format!("\"k{key}\": 1,\n\"a\": 2,\n")).collect();
+        let json = Json::read(&format!("{{\n\"a\": {{\"b\": 1}},\n\"a-b\": 1,\n{text}}}"));
+        assert_eq!((json.broken, json.entries.len(), json.twice.len()), (None, keys + 2, keys));
+        assert!(json.entries.contains_key("a-b") && !json.entries.contains_key("a.b"));
     }
 
     #[test]

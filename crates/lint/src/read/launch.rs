@@ -104,10 +104,8 @@ pub(crate) struct Launches {
     pub launches: Vec<Launch>,
     /// The programs in Python that the script names, as far as they are known.
     pub programs: Vec<Over>,
-    /// Its comments, for what people say of the machines.
-    pub comments: Vec<String>,
-    /// Its lines as they are written, with the names of variables.
-    pub lines: Vec<String>,
+    /// The script as it is written, with the names of variables.
+    pub text: String,
     /// Whether it is a job of Slurm.
     pub slurm: bool,
     /// Whether a scheduler starts it, which gives it its hosts: Slurm or PBS.
@@ -118,17 +116,20 @@ impl Launches {
     pub(crate) fn of_script(script: &Script) -> Launches {
         let mut reader = Reader::default();
         script_values::commands(script).iter().for_each(|command| reader.command(command, false));
-        let comments = script.text.lines().map(str::trim).filter(|line| line.starts_with('#'));
         let directive = |mark: &str| script.text.lines().any(|line| line.starts_with(mark));
         let slurm = directive("#SBATCH");
         Launches {
             launches: reader.launches,
             programs: script.programs.clone(),
-            comments: comments.map(str::to_owned).collect(),
-            lines: script.text.lines().map(str::to_owned).collect(),
+            text: script.text.clone(),
             slurm,
             scheduled: slurm || directive("#PBS"),
         }
+    }
+
+    /// The comments of the script, for what people say of the machines.
+    pub(crate) fn comments(&self) -> impl Iterator<Item = &str> {
+        self.text.lines().map(str::trim).filter(|line| line.starts_with('#'))
     }
 
     pub(crate) fn of_dockerfile(file: &Dockerfile) -> Launches {

@@ -12,6 +12,7 @@ use diagnostic::report::{Outcome, Report};
 
 use crate::Finding;
 pub use coverage::Coverage;
+pub use diagnostic::words::plural;
 
 /// How many findings there are of each severity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -41,11 +42,6 @@ impl Counts {
         let words = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| plural(*count, word));
         words.collect::<Vec<_>>().join(", ")
     }
-}
-
-/// `1 file`, `2 files`.
-pub fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The findings, for every renderer.

@@ -49,6 +49,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
+            "GPUS_PER_NODE=8\naccelerate launch --num_machines 2 --num_processes ${GPUS_PER_NODE}0 \
+             --machine_rank 0 --main_process_ip a train.py\n",
+        ),
+        named(
+            "run.sh",
             "GPUS_PER_NODE=8\nTOTAL=16\naccelerate launch --num_machines 2 --num_processes $TOTAL \
              --machine_rank $1 --main_process_ip a train.py\n",
         ),
@@ -126,10 +131,10 @@ fn total(launch: &Launch, machines: u64, launches: &Launches) -> Option<Found> {
         let found = Found::error(one.line, message, "Multiply the processes of one machine by the machines");
         return Some(found.unless_certain(processes < machines));
     }
-    let line = launches.lines.get(one.line.saturating_sub(1)).map_or("", String::as_str);
+    let line = launches.text.lines().nth(one.line.saturating_sub(1)).unwrap_or_default();
     let said = match of_one_machine(line) {
         Some(name) => format!("${name} is the number of one machine"),
-        None if launches.comments.iter().any(|comment| counts_each(comment, processes, machines)) => {
+        None if launches.comments().any(|comment| counts_each(comment, processes, machines)) => {
             format!("a comment has {processes} GPUs on each")
         }
         None => return None,
@@ -149,7 +154,8 @@ fn of_one_machine(line: &str) -> Option<&str> {
     let end =
         name.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(name.len());
     let (name, after) = name.split_at(end);
-    let alone = after.trim_start_matches(['}', '"']).is_empty() || after.contains([' ', '\\']);
+    let after = after.trim_start_matches(['}', '"']);
+    let alone = after.is_empty() || after.starts_with([' ', '\\']);
     let upper = name.to_ascii_uppercase();
     (alone && NAMES.iter().any(|part| upper.contains(part))).then_some(name)
 }

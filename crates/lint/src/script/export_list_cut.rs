@@ -1,6 +1,6 @@
 //! A value with commas in the list of `srun --export`.
 
-use crate::read::quotes::split;
+use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::read::script_values;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -19,6 +19,11 @@ pub(crate) const RULE: Rule = Rule {
              python t.py\n",
         ),
         named("submit.sh", "IDS=4,5\nsbatch --export \"ALL,CUDA_VISIBLE_DEVICES=$IDS\" job.sbatch\n"),
+        named("run.sh", "srun -n 4 --gres gpu:4 --export=ALL,CUDA_VISIBLE_DEVICES=0,1 python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH -N 1 --export ALL,CUDA_VISIBLE_DEVICES=0,1\nsrun python t.py\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --export=ALL,NCCL_IB_HCA=mlx5_0,mlx5_1\nsrun python t.py\n",
@@ -32,6 +37,7 @@ pub(crate) const RULE: Rule = Rule {
         named("submit.sh", "sbatch --export=\"ALL,CUDA_VISIBLE_DEVICES='0,1,2,3'\" job.sbatch\n"),
         named("submit.sh", "sbatch --export=ALL,CUDA_VISIBLE_DEVICES=$IDS,RUN=2 job.sbatch\n"),
         named("submit.sh", "sbatch job.sbatch --export=ALL,IDS=0,1\n"),
+        named("submit.sh", "srun -n 4 job.sh --export=ALL,IDS=0,1\n"),
     ],
 };
 
@@ -40,6 +46,11 @@ const LISTS: &[&str] = &["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAM
 
 fn judge(script: &Script) -> Vec<Found> {
     let mut found = Vec::new();
+    let known = script.catalog.sbatch_options();
+    let takes_value = |word: &str| match word.strip_prefix("--") {
+        Some(long) => !long.contains('=') && known.long(long).is_some_and(|option| option.value),
+        None => word.len() == 2 && known.short(&word[1..]).is_some_and(|option| option.value),
+    };
     for command in script_values::commands(script) {
         let program = command.program();
         if !matches!(program, "srun" | "sbatch" | "salloc") {
@@ -54,20 +65,24 @@ fn judge(script: &Script) -> Vec<Found> {
             let list = match word.text.as_str() {
                 "--export" => words.next(),
                 text if text.starts_with("--export=") => Some(word),
-                _ => None,
+                text => {
+                    if takes_value(text) {
+                        words.next();
+                    }
+                    None
+                }
             };
             let Some(list) = list else { continue };
             let text = list.text.strip_prefix("--export=").unwrap_or(&list.text);
             found.extend(cut(text).map(|cut| fault(word.line, program, &cut)));
         }
     }
-    for (index, line) in script.text.lines().enumerate() {
-        let Some(rest) = line.strip_prefix("#SBATCH").filter(|rest| !rest.contains(['\'', '"'])) else {
-            continue;
-        };
-        let words = split(rest, true);
-        let list = words.iter().find_map(|word| word.strip_prefix("--export="));
-        found.extend(list.and_then(cut).map(|cut| fault(index + 1, "sbatch", &cut)));
+    let batch = Batch::read(script.catalog, &script.text).unwrap_or_default();
+    let quoted = |line: usize| {
+        script.text.lines().nth(line.saturating_sub(1)).is_some_and(|line| line.contains(['\'', '"']))
+    };
+    for one in batch.options.iter().filter(|one| one.name == "export" && !quoted(one.line)) {
+        found.extend(one.value.as_deref().and_then(cut).map(|cut| fault(one.line, "sbatch", &cut)));
     }
     found
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::programs::option;
 use crate::read::dockerfile::command::{Command, assignment};
 use crate::read::dockerfile::expand::{Value, Variables, expand};
 use crate::read::script::{Script, ShellFunction, function_at, functions};
@@ -351,9 +352,7 @@ fn raw_port(command: &Command) -> Option<String> {
     // Of other ways to meet, and of files that may have a port, nothing is known here.
     let elsewhere =
         ["--standalone", "--rdzv", "--nnodes", "--config_file", "--node_rank", "--num_machines", "--cpu"];
-    let text = format!("{} ", words.join(" ").replace('-', "_"));
-    let single =
-        accelerate && ["=", " "].iter().any(|sign| text.contains(&format!("_num_processes{sign}1 ")));
+    let single = accelerate && option(&words, &["num_processes"]).as_deref() == Some("1");
     // A variable before the program may hold options.
     let script = words.iter().position(|word| word.ends_with(".py") || *word == "-m").unwrap_or(words.len());
     let (own, rest) = words.split_at(script);

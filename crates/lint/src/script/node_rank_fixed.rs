@@ -1,5 +1,6 @@
 //! A loop over hosts that gives each of them the same rank.
 
+use crate::programs::option;
 use crate::read::assigned;
 use crate::read::dockerfile::command::Command;
 use crate::read::handed;
@@ -90,41 +91,30 @@ fn fault(script: &Script, at: usize, command: &Command) -> Option<Found> {
         handed::of_command(command).into_iter().find(|text| text.reader == handed::Reader::Remote)?;
     let variable = hosts.iter().find(|name| through.contains(name))?;
     handed.commands().iter().find_map(|one| {
-        let rank = value(one, &["node_rank", "machine_rank"])?;
-        let nodes = value(one, &["nnodes", "num_machines"])?;
-        let several = nodes.1.parse::<u64>().map_or(nodes.1.contains('#'), |count| count > 1);
-        let other = value(one, &["rdzv_backend"]).is_some_and(|(_, backend)| backend != "static");
+        let words: Vec<&str> = one.words.iter().map(|word| word.text.as_str()).collect();
+        let ranks = ["node_rank", "machine_rank"];
+        let (own, rank) = ranks.iter().find_map(|name| Some((*name, option(&words, &[name])?)))?;
+        let nodes = option(&words, &["nnodes", "num_machines"])?;
+        let several = nodes.parse::<u64>().map_or(nodes.contains('#'), |count| count > 1);
+        let other = option(&words, &["rdzv_backend"]).is_some_and(|backend| backend != "static");
         if !several || other {
             return None;
         }
-        let name = rank.1.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
+        let name = rank.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
         let number = match name {
-            None => rank.1.parse::<u64>().ok()?,
+            None => rank.parse::<u64>().ok()?,
             Some(name) if !handed.literal => constant(script, name)?,
             Some(_) => return None,
         };
         let message = format!(
-            "the loop starts every host of ${variable} with {} {number}; nodes of the same rank never form \
-             a group",
-            rank.0
+            "the loop starts every host of ${variable} with --{own} {number}; nodes with the same rank \
+             cannot form a process group"
         );
         let fix = match name {
             Some(name) => format!("Add `{name}=$(({name} + 1))` at the end of the loop"),
-            None => "Count the hosts in the loop, and give each its number".to_owned(),
+            None => "Count the hosts in the loop and pass the counter as the node rank".to_owned(),
         };
         Some(Found::error(command.line, message, fix))
-    })
-}
-
-/// An option of a command as it is written, and its value.
-fn value(command: &Command, names: &[&str]) -> Option<(String, String)> {
-    let words = &command.words;
-    words.iter().enumerate().find_map(|(at, word)| {
-        let (name, given) =
-            word.text.split_once('=').map_or((word.text.as_str(), None), |(name, value)| (name, Some(value)));
-        let own = name.strip_prefix("--")?.replace('-', "_");
-        let given = given.or_else(|| words.get(at + 1).map(|next| next.text.as_str()))?;
-        names.contains(&own.as_str()).then(|| (name.to_owned(), given.trim_matches(['"', '\'']).to_owned()))
     })
 }
 

@@ -97,12 +97,8 @@ fn alone(batch: &Batch, line: usize, command: &str) -> Option<Found> {
     let nodes = batch.number("nodes").filter(|nodes| *nodes > 1)?;
     let program = command.split_whitespace().next()?.rsplit('/').next()?;
     let words: Vec<&str> = command.split_whitespace().collect();
-    let mut counts =
-        words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--nnodes")? {
-            "" => words.get(at + 1).copied(),
-            rest => rest.strip_prefix('='),
-        });
-    let several = counts.next_back().is_some_and(|count| !matches!(count, "1" | "1:1"));
+    let several =
+        programs::option(&words, &["nnodes"]).is_some_and(|count| !matches!(count.as_str(), "1" | "1:1"));
     let message = format!(
         "{program} runs on the first of {nodes} nodes only, where it waits for the \
         others"

@@ -31,7 +31,7 @@ const NAME: &str = "CUDA_VISIBLE_DEVICES";
 
 fn judge(launches: &Launches) -> Vec<Found> {
     // A value that whoever starts the script may give.
-    let open = launches.lines.iter().any(|line| {
+    let open = launches.text.lines().any(|line| {
         let value = line.split_once(NAME).and_then(|(_, rest)| rest.strip_prefix('='));
         value.is_some_and(|value| value.trim_start_matches('"').starts_with('$'))
     });
@@ -52,10 +52,11 @@ fn fault(launch: &Launch) -> Option<Found> {
     if list.is_empty() || list.iter().all(|one| *one < count) {
         return None;
     }
-    let message = format!(
-        "deepspeed ignores {NAME}={value} because of --num_gpus, and takes the GPUs 0 to {}",
-        count - 1
-    );
-    let fix = format!("Write `--include localhost:{value}` in place of --num_gpus, or leave --num_gpus out");
+    let used = match count {
+        1 => "GPU 0".to_owned(),
+        _ => format!("GPUs 0 to {}", count - 1),
+    };
+    let message = format!("deepspeed ignores {NAME}={value} because of --num_gpus and uses {used}");
+    let fix = format!("Replace --num_gpus with `--include localhost:{value}`, or remove --num_gpus");
     Some(Found::error(option.line, message, fix).about(NAME).unless_certain(launch.certain))
 }

@@ -1,6 +1,6 @@
 //! A service for GPUs to which systemd shows no device.
 
-use crate::programs::{is_launcher, is_python};
+use crate::programs::{is_launcher, is_python, option};
 use crate::read::unit::{Unit, UnitSetting};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -42,6 +42,17 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.service",
+            "[Service]\nExecStart=/opt/venv/bin/torchrun t.py\nDevicePolicy=closed\n\
+             DeviceAllow=char-nvidia* rw\n",
+        ),
+        // The last value counts.
+        named(
+            "train.service",
+            "[Service]\nExecStart=/opt/venv/bin/python /srv/t.py --device cuda --device cpu\n\
+             DevicePolicy=closed\n",
+        ),
+        named(
+            "train.service",
             "[Service]\nExecStart=/opt/venv/bin/torchrun t.py\nPrivateDevices=yes\nBindPaths=/dev/nvidia0 \
              /dev/nvidiactl /dev/nvidia-uvm\n",
         ),
@@ -75,10 +86,8 @@ fn fault(unit: &Unit) -> Option<Found> {
     );
     let fix = match setting.key.as_str() {
         "PrivateDevices" => "Remove PrivateDevices=, or set it to no",
-        _ => {
-            "Add `DeviceAllow=` for char-nvidia-frontend, char-nvidia-uvm and /dev/nvidiactl, or remove \
-             the policy"
-        }
+        // Since driver 550.40 /proc/devices names `nvidia` and `nvidiactl`, before it `nvidia-frontend`.
+        _ => "Add `DeviceAllow=char-nvidia* rw`, or remove the policy",
     };
     let line = setting.value.line_at(0);
     Some(Found::error(line, message, fix).about(&setting.key))
@@ -94,8 +103,7 @@ fn uses_gpu(unit: &Unit) -> Option<String> {
     }
     for one in &main {
         let words: Vec<&str> = one.words.iter().map(|word| word.text.as_str()).collect();
-        let device = words.windows(2).any(|two| two[0] == "--device" && two[1].starts_with("cuda"))
-            || words.iter().any(|word| word.starts_with("--device=cuda"));
+        let device = option(&words, &["device"]).is_some_and(|device| device.starts_with("cuda"));
         let cpu = words.iter().any(|word| matches!(*word, "--cpu" | "--use_cpu" | "cpu" | "gloo"));
         let starts = matches!(one.program(), "torchrun" | "deepspeed" | "vllm");
         if device {
@@ -110,4 +118,20 @@ fn uses_gpu(unit: &Unit) -> Option<String> {
     let value = words.iter().rev().find_map(|word| word.strip_prefix("CUDA_VISIBLE_DEVICES="))?;
     let list = value.starts_with(|letter: char| letter.is_ascii_digit()) || value.starts_with("GPU-");
     list.then(|| format!("it sets CUDA_VISIBLE_DEVICES={value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Kind, lint};
+
+    /// `char-nvidia-frontend` is the name of old drivers only.
+    #[test]
+    fn the_fix_fits_every_driver() {
+        let text = "[Service]\nExecStart=/opt/venv/bin/torchrun t.py\nDevicePolicy=closed\n";
+        let file = File::new(catalog::testing::catalog(), "a.service", text, Kind::SystemdUnit);
+        let found = lint(&[&RULE], &[], &file);
+        let fix = format!("{:?}", found[0].found.fixes);
+        assert!(fix.contains("`DeviceAllow=char-nvidia* rw`"), "{fix}");
+    }
 }

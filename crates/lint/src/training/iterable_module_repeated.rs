@@ -80,10 +80,8 @@ fn of_module(program: &Program, made: &Call, loader: &Call) -> Option<Found> {
     if workers <= 1.0 || program.text.contains("worker_init_fn") || program.text.contains("IterableDataset") {
         return None;
     }
-    let (module, name) = made.name.rsplit_once('.')?;
-    let file = format!("{}.py", module.trim_start_matches('.').replace('.', "/"));
-    let over =
-        program.modules.iter().find(|one| one.name == file || one.name.ends_with(&format!("/{file}")))?;
+    let (_, name) = made.name.rsplit_once('.')?;
+    let over = program.module_of(&made.name)?;
     let home = over.program(program.catalog);
     let class = home.classes.iter().find(|class| class.name == name)?;
     let splits_by_rank = share_of_rank(home, class).is_some();
@@ -91,8 +89,8 @@ fn of_module(program: &Program, made: &Call, loader: &Call) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "each of the workers runs __iter__ of {name} ({}) in full, which splits the data by rank only: every \
-         sample comes {workers} times",
+        "{name}.__iter__ ({}) splits the data by rank only; each of the {workers} workers reads the whole \
+         share, so every sample appears {workers} times",
         over.name
     );
     let fix = "Let each worker yield its share: `files[info.id::info.num_workers]` with get_worker_info()";

@@ -1,7 +1,11 @@
 //! Files that a tool makes of others.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use super::header::Header;
 use super::writer::Writer;
+use crate::find::PYPROJECT;
 
 /// Lock files, and what makes them again.
 const LOCKS: &[(&str, &str)] =
@@ -18,11 +22,13 @@ pub(super) fn note(writer: &mut Writer<'_>) {
             let again = format!("{file} is made by `{command}`; change what it is made from too.");
             writer.notes.push(again);
         }
-        if !file.ends_with("pyproject.toml") {
+        let path = Path::new(&file);
+        if path.file_name() != Some(OsStr::new(PYPROJECT)) {
             continue;
         }
         for (lock, command) in LOCKS {
-            if writer.project.not_read.iter().any(|one| one.file == file.replace("pyproject.toml", lock)) {
+            let lock_name = path.with_file_name(lock).display().to_string();
+            if writer.project.not_read.iter().any(|one| one.file == lock_name) {
                 writer.notes.push(format!("{lock} is older than {file} after this change: run `{command}`."));
             }
         }

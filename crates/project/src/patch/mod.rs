@@ -120,9 +120,8 @@ impl Patch {
             project.python.iter().map(|one| (one.origin.file.clone(), one.value.clone())).collect()
         };
         let indexes = |project: &Project| {
-            let key = |one: &Declared<Index>| {
-                (one.origin.file.clone(), one.value.url.clone(), format!("{:?}", one.value.role))
-            };
+            let key =
+                |one: &Declared<Index>| (one.origin.file.clone(), one.value.url.clone(), one.value.role);
             let mut all: Vec<_> = project.indexes.iter().map(key).collect();
             all.sort();
             all

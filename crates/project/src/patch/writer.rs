@@ -79,7 +79,7 @@ impl<'p> Writer<'p> {
         let meets =
             |one: &Replaced| one.file == file && one.range.start < range.end && range.start < one.range.end;
         if self.edits.iter().any(meets) {
-            return self.hand(format!("change {file} by hand: two changes meet"));
+            return self.hand(format!("change {file} by hand: two changes overlap"));
         }
         self.edits.push(Replaced { file: file.to_owned(), range, text });
     }
@@ -202,7 +202,10 @@ impl<'p> Writer<'p> {
         };
         match text.get(span.clone()).and_then(rewrite) {
             Some(new) => self.replace(&origin.file, span.clone(), new),
-            None => self.not_in_one_piece(origin, new),
+            None => {
+                self.not_in_one_piece(origin, new);
+                return false;
+            }
         }
         true
     }

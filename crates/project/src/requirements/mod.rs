@@ -22,7 +22,7 @@ pub const LINES_LIMIT: usize = 100_000;
 pub enum Loaded {
     Text(String),
     Missing,
-    /// It is used by nobody who builds only the project.
+    /// It is not read, for this reason.
     Refused(Reason),
 }
 
@@ -158,7 +158,7 @@ impl<'l> Reader<'l> {
             ("--extra-index-url", _) => index(project, &file, line, IndexRole::Extra, value),
             ("-f" | "--find-links", _) => index(project, &file, line, IndexRole::FindLinks, value),
             (_, Some(variable)) => not_read(Reason::Variable { name: variable.to_owned() }),
-            (name, None) if !WITHOUT_EFFECT.contains(&name) => {
+            (name, None) if !OPTIONS.contains(&name) => {
                 not_read(Reason::UnknownOption { name: name.to_owned() });
             }
             _ => {}
@@ -167,9 +167,17 @@ impl<'l> Reader<'l> {
     }
 }
 
-/// Options of pip that change no version which a file names.
-const WITHOUT_EFFECT: &[&str] = &[
+/// Options that lines of a requirements file can have (pip: src/pip/_internal/req/req_file.py,
+/// SUPPORTED_OPTIONS).
+pub const OPTIONS: &[&str] = &[
+    "--index-url",
+    "--pypi-url",
+    "--extra-index-url",
     "--no-index",
+    "--constraint",
+    "--requirement",
+    "--editable",
+    "--find-links",
     "--no-binary",
     "--only-binary",
     "--prefer-binary",
@@ -223,8 +231,9 @@ fn requirement(
         }
     };
     value.kind = kind;
-    let words = line.text.split_whitespace().skip(1);
-    value.hashes = words.filter_map(|word| word.strip_prefix("--hash=")).map(str::to_owned).collect();
+    // `--hash=sha256:…` and `--hash sha256:…`
+    let behind = line.text.split(" --hash").skip(1).map(|rest| rest.trim_start_matches(['=', ' ', '\t']));
+    value.hashes = behind.filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect();
     let origin = Origin {
         file: file.to_owned(),
         line: line.line,

@@ -8,6 +8,7 @@ use super::super::universe::{Build, Cuda, Universe, series};
 use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::relaxed::{Cost, Relaxed};
+use crate::near::touches;
 use crate::parameter::{Parameter, Source};
 use crate::parse::package_name;
 use catalog::torch;
@@ -131,23 +132,10 @@ struct Around {
 impl Around {
     fn of(part: Part, requirement: &Versions, universe: &Universe) -> Around {
         let all = part.series(universe);
-        let all_named = || requirement.specifiers.iter().map(|one| series(one.version()));
-        let lowest = all_named().min().unwrap_or((0, 0));
-        let highest = all_named().max().unwrap_or((u64::MAX, 0));
-        // A series whose releases are named counts as touched though it has no such release; 12.4 of `<12.4`
-        // is outside.
-        use pep440_rs::Operator::{GreaterThan, LessThan, NotEqual, NotEqualStar};
-        let outside = |operator: &pep440_rs::Operator| {
-            [GreaterThan, LessThan, NotEqual, NotEqualStar].contains(operator)
-        };
-        let included = requirement.specifiers.iter().filter(|one| !outside(one.operator()));
-        let named: Vec<Series> = included.map(|one| series(one.version())).collect();
-        let touched = |one: &Series| {
-            named.contains(one)
-                || lowest < *one && *one < highest
-                || requirement.contain(&Version::new([one.0, one.1]))
-        };
+        let touched = |one: &Series| touches(requirement, one, &Version::new([one.0, one.1]), series);
         let within: Vec<Series> = all.iter().copied().filter(touched).collect();
+        let named = requirement.specifiers.iter().map(|one| series(one.version()));
+        let lowest = named.min().unwrap_or((0, 0));
         let first = within.first().copied().unwrap_or(lowest);
         let last = within.last().copied().unwrap_or(lowest);
         let above = all.iter().copied().filter(|one| *one > last).collect();
@@ -156,7 +144,7 @@ impl Around {
     }
 }
 
-/// What to requirement of a part instead of a requirement, so that the others hold: the nearest version, or
+/// What to require of a part instead, so that the others hold: the nearest version, or
 /// one on each side.
 pub(super) fn relax(
     searcher: &mut Searcher,

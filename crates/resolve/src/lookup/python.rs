@@ -113,12 +113,12 @@ pub(super) fn other_release(universe: &Universe, text: &str) -> Option<Explanati
     };
     let release = systems.other_releases().iter().find(named)?;
     let summary = format!(
-        "A release with the code name {}: released {}, end of standard support {}. It is no base system of \
-         `envdoc resolve`.",
+        "A release with the code name {}: released {}, end of standard support {}. `envdoc resolve` does \
+         not use it as a base system.",
         release.codename, release.released, release.end_of_life
     );
     let mut explanation = Explanation::new(&release.name, summary);
-    let archived = systems.archived(&release.name.to_ascii_lowercase().replace(' ', ":"));
+    let archived = systems.archive_of(&release.name);
     explanation.row("packages", archived.map_or_else(String::new, |row| format!("moved to {}", row.archive)));
     explanation.sources(release.source.iter().chain(archived.iter().flat_map(|row| row.source.iter())));
     Some(explanation)

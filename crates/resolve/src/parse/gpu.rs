@@ -47,7 +47,7 @@ fn unknown(catalog: &Catalog, text: &str) -> ParameterError {
     }
     if let Some(maker) = catalog.other_gpus().maker(text) {
         return error(format!(
-            "{text:?} is a GPU of {maker}; envdoc knows only NVIDIA's GPUs and CUDA builds"
+            "{text:?} is a GPU of {maker}; envdoc supports only NVIDIA GPUs and CUDA builds"
         ));
     }
     match catalog.cuda().tegra_named(text) {

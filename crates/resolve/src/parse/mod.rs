@@ -9,7 +9,9 @@ mod with;
 
 pub use gpu::{capability, of_capability, of_model};
 pub use platform::{architecture_named, system, system_of_release};
-pub use with::{is_requirement, package_name, package_names, split_requirements, unchecked_warning};
+pub use with::{
+    is_package, is_requirement, package_name, package_names, split_requirements, unchecked_warning,
+};
 
 use pep440_rs::Version;
 

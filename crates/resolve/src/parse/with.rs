@@ -27,10 +27,17 @@ pub(super) fn requirements(universe: &Universe, text: &str) -> Result<Vec<Requir
 /// NCCL is part of the torch build, by any of these names.
 const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
 
+/// What `--with` accepts besides the packages of the catalog.
+const OTHERS: [&str; 4] = ["deepspeed", "torch", "torchvision", "torchaudio"];
+
+/// Whether the resolver chooses the release of a package.
+pub fn is_package(name: &str) -> bool {
+    OTHERS.contains(&name) || catalog::packages::names().any(|one| one == name)
+}
+
 /// The names that `--with` accepts.
 pub fn package_names() -> Vec<&'static str> {
-    let others = ["deepspeed", "torch", "torchvision", "torchaudio"];
-    let mut names: Vec<&str> = catalog::packages::names().chain(others).collect();
+    let mut names: Vec<&str> = catalog::packages::names().chain(OTHERS).collect();
     names.sort_unstable();
     names
 }
@@ -133,7 +140,7 @@ fn other_name(universe: &Universe, name: &str, rest: &str) -> Option<(String, St
 }
 
 fn is_known(name: &str) -> bool {
-    package_names().contains(&name) || NCCL.contains(&name)
+    is_package(name) || NCCL.contains(&name)
 }
 
 /// A warning about what pip installs and envdoc did not check.

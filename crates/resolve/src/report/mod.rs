@@ -44,7 +44,8 @@ impl Report<'_> {
 /// The comments above a file that is made of a stack.
 fn comments(report: &Report, stack: &Stack) -> String {
     let mut lines = vec![format!("Made by envdoc {} (envdoc resolve).", env!("CARGO_PKG_VERSION"))];
-    lines.extend(report.project.map(|files| files.sentence(false)));
+    // A file has no -v that would show the rest.
+    lines.extend(report.project.map(|files| files.sentence(true)));
     if !report.requirements.is_empty() {
         let requirements: Vec<String> =
             report.requirements.iter().map(|requirement| requirement.source.to_string()).collect();

@@ -6,12 +6,11 @@ use std::fmt::Write;
 use super::{Contents, names};
 use crate::page::{Cell, Part, Table, badge, class, escape};
 use crate::report::{Outcome, RuleInfo};
+use crate::words::{few, plural};
 use crate::{Diagnostic, Fix};
 
 /// Different evidence for one cause that a page shows; other places have more of the same kind.
 const EVIDENCE_SHOWN: usize = 3;
-/// Nodes that the overview of many names.
-const NODES_SHOWN: usize = 4;
 /// Characters of a message in the overview.
 const MESSAGE_SHOWN: usize = 120;
 /// Lines of evidence for each of several places, or of several nodes.
@@ -89,14 +88,6 @@ fn places(causes: &[Cause]) -> Vec<String> {
     places
 }
 
-/// `node1, node2, node3 and 60 more`: the details name all.
-fn first_of(nodes: &[String]) -> String {
-    match nodes.len() {
-        0..=NODES_SHOWN => nodes.join(", "),
-        count => format!("{} and {} more", nodes[..NODES_SHOWN - 1].join(", "), count + 1 - NODES_SHOWN),
-    }
-}
-
 /// The beginning of a message that the details have in full.
 fn beginning(message: &str) -> String {
     let kept: String = message.chars().take(MESSAGE_SHOWN).collect();
@@ -121,7 +112,7 @@ fn overview(contents: &Contents, causes: &[Cause]) -> String {
         let nodes = places(same);
         let (count, nodes) = match nodes.is_empty() {
             true => (String::new(), "cluster-wide".to_owned()),
-            false => (format!("{} of {}", nodes.len(), contents.nodes), escape(&first_of(&nodes))),
+            false => (format!("{} of {}", nodes.len(), contents.nodes), escape(&few(&nodes))),
         };
         let severity = same[0].found.severity;
         let id = escape(&same[0].rule.id);
@@ -175,7 +166,7 @@ fn evidence(text: &mut String, cause: &Cause, is_fleet: bool) {
         let limit = if several || is_fleet { LINES_SHOWN } else { lines.len() };
         let mut kept = lines[..lines.len().min(limit)].join("\n");
         if lines.len() > limit {
-            let _ = write!(kept, "\n… and {}", more(lines.len() - limit, "line"));
+            let _ = write!(kept, "\n… and {}", plural(lines.len() - limit, "more line"));
         }
         let _ = writeln!(body, "<pre>{}</pre>", escape(&kept));
     }
@@ -184,18 +175,13 @@ fn evidence(text: &mut String, cause: &Cause, is_fleet: bool) {
         let _ = writeln!(
             body,
             "<p class=\"dim\">Evidence from {} is left out; <code>--format json</code> shows all of it.</p>",
-            more(left, "place")
+            plural(left, "more place")
         );
     }
     let open = if several || is_fleet || body.lines().count() > LINES_SHOWN { "" } else { " open=\"open\"" };
     if !body.is_empty() {
         let _ = writeln!(text, "<details{open}><summary>Evidence</summary>\n{body}</details>");
     }
-}
-
-/// `1 more line`, `8 more lines`.
-fn more(count: usize, noun: &str) -> String {
-    format!("{count} more {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What to do, and the commands for it.

@@ -279,12 +279,12 @@ impl Connection {
         host::file::size(Path::new(&self.folder.path(LOG))).unwrap_or(0)
     }
 
-    /// What ssh has said since its log had so many bytes, of which the end.
+    /// The end of what ssh wrote since its log was `before` bytes long.
     fn log_from(&self, before: u64) -> String {
         log_end(&self.folder, self.log_length().saturating_sub(before).min(LOG_LIMIT_BYTES))
     }
 
-    /// Whether the connection still stands.
+    /// Whether the connection is still up.
     pub fn is_alive(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(child.try_wait(), Ok(None))

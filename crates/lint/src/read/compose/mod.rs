@@ -14,7 +14,7 @@ use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
@@ -73,6 +73,14 @@ pub(crate) enum IsStack {
 }
 
 impl Compose {
+    /// The names that `.env` next to the file sets; `None` where there is none.
+    pub(crate) fn names_of_env_file(&self) -> Option<BTreeSet<&str>> {
+        let text = self.files.get(".env")?.as_deref()?;
+        let lines = text.lines().map(|line| line.trim_start().trim_start_matches("export "));
+        let lines = lines.filter(|line| !line.starts_with('#'));
+        Some(lines.filter_map(|line| Some(line.split_once('=')?.0.trim())).collect())
+    }
+
     /// Reads a compose file, and those that are merged over it.
     pub(crate) fn read(catalog: &'static Catalog, text: &str, over: &[Over], said: Stack) -> Compose {
         let (mut root, broken, key_lines) = one(text);

@@ -81,10 +81,24 @@ impl Command {
         self.words.iter().any(|word| word.known && word.text == text)
     }
 
+    /// The value of an option, behind `=` or in the next word.
+    pub(crate) fn value(&self, names: &[&str]) -> Option<Word> {
+        option_value(&self.words, names)
+    }
+
     /// The texts of its words, separated by spaces.
     pub(crate) fn text(&self) -> String {
         self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The value of an option among words, behind `=` or in the next word.
+pub(crate) fn option_value(words: &[Word], names: &[&str]) -> Option<Word> {
+    words.iter().enumerate().find_map(|(at, word)| match word.text.split_once('=') {
+        Some((name, value)) if names.contains(&name) => Some(Word { text: value.to_owned(), ..word.clone() }),
+        _ if names.contains(&word.text.as_str()) => words.get(at + 1).cloned(),
+        _ => None,
+    })
 }
 
 /// `NAME=value` before a command.

@@ -62,6 +62,14 @@ pub(crate) struct Requirement {
 }
 
 impl Requirement {
+    /// Its extras, normalised: `and-cuda`.
+    pub(crate) fn extras(&self) -> impl Iterator<Item = String> {
+        let inner = self.text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        let all = inner.map_or("", |(inner, _)| inner).split(',');
+        let all = all.map(|one| one.trim().to_ascii_lowercase().replace('_', "-"));
+        all.filter(|one| !one.is_empty())
+    }
+
     /// The catalog's row of a pinned release.
     pub(crate) fn row(&self, catalog: &'static Catalog) -> Option<&'static Row> {
         catalog.package(&self.name)?.rows.iter().find(|row| row.releases.contains_key(&self.pin_text))

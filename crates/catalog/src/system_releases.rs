@@ -1,26 +1,10 @@
-//! Archives of packages: one with more Pythons, and those to which the packages of old releases were moved.
+//! Releases of distributions that are no base systems, and those whose packages were moved to an archive.
 //! Rows of `catalog/systems.yaml`.
 
 use serde::Deserialize;
 
 use super::file;
 use crate::Sources;
-
-/// The deadsnakes archive: Pythons for Ubuntu, in packages `python3.X`, `python3.X-venv` and `python3.X-dev`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Deadsnakes {
-    /// The archive, as apt takes it.
-    pub address: String,
-    /// The fingerprint of the key that signs it.
-    pub key: String,
-    /// The server that has the key.
-    pub keyserver: String,
-    pub source: Sources,
-    /// Day of the last check against the source: `2026-11-21`.
-    #[serde(default)]
-    pub checked: String,
-}
 
 /// A release whose packages have left the servers that the release itself names.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,26 +36,6 @@ impl ArchivedSystem {
     }
 }
 
-/// The packages of a Python on a system whose packages come through dnf.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DnfPython {
-    /// `rockylinux9`.
-    pub system: String,
-    /// `3.12`.
-    pub python: String,
-    /// The interpreter, which brings venv: `python3.12`.
-    pub package: String,
-    /// pip: `python3.12-pip`.
-    pub pip: String,
-    /// Its headers: `python3.12-devel`.
-    pub headers: String,
-    pub source: Sources,
-    /// Day of the last check against the source: `2026-11-21`.
-    #[serde(default)]
-    pub checked: String,
-}
-
 /// A release of a distribution that is no base system of the resolver.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,7 +53,7 @@ pub struct OtherRelease {
     pub checked: String,
 }
 
-file::rows!(Deadsnakes, ArchivedSystem, DnfPython, OtherRelease);
+file::rows!(ArchivedSystem, OtherRelease);
 
 #[cfg(test)]
 mod tests {
