@@ -63,6 +63,7 @@ targets=(
     nvidia_smi
     package_index
     package_metadata
+    project_lock
     project_requirements
     reading
     recorder
@@ -143,6 +144,7 @@ seeds() {
     for file in lint_environment lint_deepspeed_environment lint_nccl_conf; do seed "$file" "$valid"/train.env; done
     seed log $tests/logs/**/*.log $tests/nccl_logs/*.log
     seed log_stream $tests/logs/healthy/**/* $tests/logs_recorder/*
+    seed project_lock $tests/projects/*/{*.lock,pylock.toml}
     seed project_requirements $tests/projects/**/*
     seed recorder $tests/logs_recorder/*
     seed redaction $tests/redaction/*.yaml $tests/logs/failures/**/*.log

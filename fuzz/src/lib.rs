@@ -67,12 +67,33 @@ pub fn project(text: &str) {
             assert!(one.origin.span.clone().is_none_or(|span| text.get(span).is_some()), "{one:?}");
         }
         let environment = project::Environment { architecture: "x86_64", pythons: &[9, 12] };
-        let declared = project::declare(catalog(), &project, environment);
+        let declared = project::declare(catalog(), &project, environment).expect("there is no lock");
         for one in &declared.requirements {
             assert_clean(&one.source.to_string());
         }
         for package in &declared.others.packages {
             assert!(resolve::parse::is_requirement(package), "{package:?}");
+        }
+    }
+}
+
+/// What a text is as each kind of a project's lock, and what of it is installed.
+pub fn project_lock(text: &str) {
+    use project::{Choice, LockFormat, read_lock};
+    let names = ["dev".to_owned(), "cuda".to_owned(), "torch".to_owned()];
+    for format in [LockFormat::Uv, LockFormat::Poetry, LockFormat::Pylock] {
+        for (python, architecture) in [(10, "x86_64"), (12, "aarch64")] {
+            let (extras, groups, declared) = (&names[..], &names[..], &names[..]);
+            let choice = Choice { python, architecture, extras, groups, declared };
+            let read = read_lock(format, format.file_name(), text);
+            let selected = read.and_then(|lock| {
+                assert!(lock.packages.iter().all(|one| one.line <= text.lines().count()), "{lock:?}");
+                Ok(lock.selected(choice)?.len() <= lock.packages.len())
+            });
+            match selected {
+                Ok(fewer) => assert!(fewer),
+                Err(error) => assert_clean(&diagnostic::visible::line(&error.to_string())),
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::headings::STACK;
 use ::build::ProjectRequest;
-use ::project::Selection;
+use ::project::{LockUse, Selection};
 
 /// A project.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -21,11 +21,25 @@ pub struct ProjectArgs {
     /// Without --project, the project is the current directory.
     #[arg(long, value_name = "FILE", help_heading = STACK, hide_short_help = true)]
     pub requirements: Vec<PathBuf>,
+
+    /// Use the ranges of the project's files instead of the versions of its lock.
+    ///
+    /// Without it, uv.lock, poetry.lock or pylock.toml decides every version, and an option that contradicts
+    /// it is a conflict.
+    #[arg(long, help_heading = STACK, hide_short_help = true)]
+    pub without_lock: bool,
 }
 
 impl ProjectArgs {
     pub(super) fn is_named(&self) -> bool {
         self.project.is_some() || !self.requirements.is_empty()
+    }
+
+    pub(super) fn lock_use(&self) -> LockUse {
+        match self.without_lock {
+            true => LockUse::Ignored,
+            false => LockUse::Obeyed,
+        }
     }
 
     /// The project that is named; `None`: none is.
@@ -34,6 +48,7 @@ impl ProjectArgs {
             selection: Selection {
                 directory: self.project.clone().unwrap_or_else(|| PathBuf::from(".")),
                 requirements: self.requirements.clone(),
+                lock: self.lock_use(),
             },
             ..ProjectRequest::default()
         })

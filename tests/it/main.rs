@@ -26,6 +26,7 @@ mod packaging;
 mod pages;
 mod processes;
 mod project;
+mod project_locks;
 mod refresh;
 mod registry;
 mod site;

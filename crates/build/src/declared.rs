@@ -13,6 +13,7 @@ use resolve::universe::{Python, Universe};
 
 use crate::machines::Requirements;
 use diagnostic::error::Error;
+use diagnostic::words::plural;
 
 /// A project whose files are read.
 #[derive(Debug, Clone, Default)]
@@ -43,22 +44,23 @@ pub(crate) fn join(
     project: &Project,
     image: &ImageRequest,
     required: &mut Requirements,
-) -> Others {
+) -> Result<Others, Error> {
     let architecture = architecture(&required.request).to_owned();
     let given = required.request.requirements.clone();
     let pythons = pythons(universe, project, &given);
     let declared = |pythons: &[u32]| {
         declare(universe.catalog, project, Environment { architecture: &architecture, pythons })
     };
-    let mut found = declared(&pythons);
-    let mut kept = Kept::of(found.requirements, &given);
+    let mut found = declared(&pythons)?;
+    let lock = project.lock.as_ref().map(|lock| lock.file.as_str());
+    let mut kept = Kept::of(found.requirements, &given, lock);
     if found.depends_on_python {
         let mut probe = required.request.clone();
         probe.requirements.extend(kept.requirements.iter().cloned());
         if let Outcome::Resolved(resolution) = resolve::resolve(universe, &probe) {
             let python = &resolution.stack.python;
-            found = declared(minor(python).as_slice());
-            kept = Kept::of(std::mem::take(&mut found.requirements), &given);
+            found = declared(minor(python).as_slice())?;
+            kept = Kept::of(std::mem::take(&mut found.requirements), &given, lock);
             kept.requirements.extend(of_markers(python));
             required.notes.push(format!("markers are evaluated for Python {python}"));
         }
@@ -74,7 +76,7 @@ pub(crate) fn join(
     required.notes.extend(notes(project, &others));
     required.request.requirements.extend(kept.requirements);
     required.project = Some(files(project));
-    others
+    Ok(others)
 }
 
 /// The series for which markers were evaluated: with another one other requirements would hold.
@@ -131,9 +133,14 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(declared: Vec<Requirement>, given: &[Requirement]) -> Kept {
+    /// Nothing replaces what the file `lock` pins: its packages belong together.
+    fn of(declared: Vec<Requirement>, given: &[Requirement], lock: Option<&str>) -> Kept {
         let mut kept = Kept::default();
         for mut one in declared {
+            if matches!(&one.source, Source::Declared(from) if lock == Some(from.file.as_str())) {
+                kept.requirements.push(one);
+                continue;
+            }
             let replaces = |other: &&Requirement| is_given(other) && replaces(&other.kind, &one.kind);
             if let Some(other) = given.iter().find(replaces) {
                 kept.note(format!("{} is replaced by {}", one.source, other.source));
@@ -188,6 +195,10 @@ fn notes(project: &Project, others: &Others) -> Vec<String> {
     if !others.torch && !project.dependencies.is_empty() {
         notes.push("no file of the project requires torch; envdoc chose its version".to_owned());
     }
+    if let Some(lock) = project.lock.as_ref().filter(|_| others.locked > 0) {
+        let packages = plural(others.locked, "other package");
+        notes.push(format!("{packages} of {}: installed by their hashes, not checked", lock.file));
+    }
     match others.packages.len() {
         0 => {}
         1 => notes.push("1 other package is not checked; pip installs it as declared".to_owned()),
@@ -224,7 +235,11 @@ fn files(project: &Project) -> ProjectFiles {
         read: project
             .read
             .iter()
-            .map(|one| FileRead { file: one.name.clone(), requirements: one.requirements })
+            .map(|one| FileRead {
+                file: one.name.clone(),
+                requirements: one.requirements,
+                packages: one.packages,
+            })
             .collect(),
         not_read: project
             .not_read

@@ -27,6 +27,7 @@ pub mod lock_file;
 mod machines;
 mod plan;
 mod platforms;
+mod project_lock;
 mod registry;
 pub mod request_file;
 mod settings_mirrors;

@@ -123,7 +123,11 @@ pub fn text(plan: &Plan) -> Result<NewLock, Error> {
     lock.requirements.clone_from(&plan.requested);
     let without_hashes = torch_of_image(&plan.stack).then_some(NoHashes);
     if without_hashes.is_none() {
-        lock.packages = Some(compile(plan)?);
+        // Those of the project's own lock, where it has one.
+        lock.packages = Some(match &plan.locked {
+            Some(packages) => packages.concat(),
+            None => compile(plan)?,
+        });
     }
     Ok(NewLock { text: json::text(&lock)?, without_hashes })
 }

@@ -21,7 +21,7 @@ use crate::declared::{self, ProjectRequest};
 use crate::lock_file::{LockFile, LockRequest, again};
 use crate::machines::{Machines, ReadMachine, Requirements};
 use crate::settings_mirrors::{SettingsMirrors, fill_in};
-use crate::{base_image, host_mirrors, registry, request_file};
+use crate::{base_image, host_mirrors, project_lock, registry, request_file};
 
 /// An image that is asked for.
 #[derive(Debug, Clone, Default)]
@@ -156,10 +156,13 @@ impl PlanRequest {
         let of_settings = fill_in(&mut image, &self.mirrors)?;
         let (required, of_image) =
             self.required(universe, (&mut image, parsed, project.as_ref()), read_here)?;
-        let Requirements { request: mut required, mut warnings, notes: of_request, project } = required;
+        let Requirements { request: mut required, mut warnings, notes: of_request, project: files } =
+            required;
         notes.extend(of_request.into_iter().chain(of_image).chain(of_mirrors).chain(of_settings));
         image.requested =
             required.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
+        // A pin and its build are two requirements of one line.
+        image.requested.dedup();
         image.targets = required.requirements.iter().filter_map(capability).collect();
         if let Some(lock) = &lock {
             let error = |error: LockError| Error::new(Kind::File, format!("{}: {error}", lock.name));
@@ -168,10 +171,15 @@ impl PlanRequest {
         let resolution = match resolve::resolve(universe, &required) {
             Outcome::Resolved(resolution) => resolution,
             outcome => {
-                let none = NoStack { requirements: required.requirements, outcome, warnings, notes, project };
+                let requirements = required.requirements;
+                let none = NoStack { requirements, outcome, warnings, notes, project: files };
                 return Ok(Planned::NoStack(Box::new(none)));
             }
         };
+        if let Some(project) = &project {
+            let asked = (&required.requirements[..], &image.architectures[..]);
+            image.project_lock = project_lock::of_stack(project, &resolution.stack, asked)?;
+        }
         self.pin_base(&mut image, &resolution)?;
         image.lock = lock.as_ref().map(|lock| lock.lock.clone());
         let mut plan = plan::plan(universe.catalog, &image, &resolution)?;
@@ -180,7 +188,7 @@ impl PlanRequest {
         if let Some(none) = on_other_architectures(universe, &image, &required, &resolution)? {
             return Ok(Planned::NoStack(Box::new(none)));
         }
-        notes.splice(0..0, project.as_ref().map(|files| files.sentence(false)));
+        notes.splice(0..0, files.as_ref().map(|files| files.sentence(false)));
         Ok(Planned::Plan(Box::new(PlannedImage { plan, notes, required, resolution })))
     }
 
@@ -194,7 +202,7 @@ impl PlanRequest {
         let machines = self.machines_or_those_of(image);
         let mut required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
         let Some(project) = project else { return Ok((required, Vec::new())) };
-        let others = declared::join(universe, project, image, &mut required);
+        let others = declared::join(universe, project, image, &mut required)?;
         let notes = declared::notes_on_image(&others);
         image.declared = others.packages;
         Ok((required, notes))

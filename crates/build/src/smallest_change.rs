@@ -17,6 +17,8 @@ use crate::declared::ProjectRequest;
 use crate::machines::ReadMachine;
 use crate::plan::{PlanRequest, requirements};
 
+mod of_locked;
+
 /// A change of files that was checked: with it the project has a stack.
 #[derive(Debug, Default)]
 pub struct SmallestChange {
@@ -41,6 +43,9 @@ pub fn smallest_change(
         return Ok(None);
     }
     let Some(request) = &asked.project else { return Ok(None) };
+    if let Some(lock) = request.read()?.and_then(|project| project.lock) {
+        return of_locked::smallest_change(universe, asked, &lock, (required, others), read_here);
+    }
     let declared =
         |(index, one): (usize, &Requirement)| matches!(one.source, Source::Declared(_)).then_some(index);
     let changeable: Vec<usize> = required.requirements.iter().enumerate().filter_map(declared).collect();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use diagnostic::error::Error;
 use diagnostic::yaml;
-use resolve::lock::Lock;
+use resolve::lock::{Lock, LockedPackage};
 use resolve::outcome;
 use resolve::parameter::Source;
 use resolve::parse::{self, StackOptions};
@@ -125,6 +125,9 @@ pub struct ImageRequest {
     /// The lock to install by, where the stack is still the one in it; set by the program.
     #[serde(skip)]
     pub lock: Option<Lock>,
+    /// The lock of the project, which is installed where `lock` is not; set by the program.
+    #[serde(skip)]
+    pub project_lock: Option<ProjectLock>,
     /// Compute capabilities of the GPUs that it must run on; set by the program.
     #[serde(skip)]
     pub targets: Vec<(u32, u32)>,
@@ -135,6 +138,23 @@ pub struct ImageRequest {
     /// Indexes of this machine's pip or uv that have a login; set by the program.
     #[serde(skip)]
     pub secret_indexes: SecretIndexes,
+}
+
+/// The lock of a project, as far as it is installed in the image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectLock {
+    /// As it is shown: `uv.lock`.
+    pub file: String,
+    pub packages: Vec<LockedPackage>,
+    /// Packages of it that are installed in a step of their own, because their build needs torch.
+    pub separate: Vec<String>,
+    /// Packages that an option or a key asks for: the lock must have them. Of the others of a stack the image
+    /// gets what the lock has.
+    pub asked: Vec<String>,
+    /// Pages of torch's index that have files of the lock.
+    pub links: Vec<String>,
+    /// How to add a package to it, as a sentence begins: "add it with `uv add`".
+    pub add: String,
 }
 
 /// Indexes that nobody may see.

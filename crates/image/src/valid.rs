@@ -296,7 +296,8 @@ fn check(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
     limited("`from`", request.from.len())?;
     ValueKind::Architecture.check(name(&ARCHITECTURES), &request.architectures)?;
     ValueKind::PythonSeries.check(name(&BASE_PYTHON), &request.base_python)?;
-    for package in request.lock.iter().filter_map(|lock| lock.packages.as_ref()).flatten() {
+    let locked = request.lock.iter().filter_map(|lock| lock.packages.as_ref());
+    for package in locked.chain(request.project_lock.iter().map(|lock| &lock.packages)).flatten() {
         ValueKind::Package.check("`packages` of the lock", [&package.requirement])?;
         ValueKind::Hash.check("`hashes` of the lock", &package.hashes)?;
     }

@@ -9,7 +9,12 @@ use resolve::parse::is_package;
 use resolve::request::{Requirement, RequirementKind, Versions};
 use resolve::torch_layer::comes_with_torch;
 
-use crate::declared::{Declared, DeclaredBy, Dependency, IndexRole, Origin, Project};
+use crate::declared::{Declared, DeclaredBy, Dependency, IndexRole, Origin};
+use crate::error::ProjectError;
+use crate::lock::{Choice, Lock, Locked};
+use crate::project::Project;
+
+mod locked;
 
 /// Where markers are evaluated: on Linux.
 #[derive(Debug, Clone, Copy)]
@@ -39,8 +44,10 @@ pub struct Others {
     pub of_torch: usize,
     /// Constraints on packages that nothing requires.
     pub constraints: usize,
-    /// How many requirements have hashes.
+    /// How many requirements have hashes that no lock has.
     pub hashes: usize,
+    /// How many packages a lock pins that the resolver does not take.
+    pub locked: usize,
     /// Indexes that are not of torch.
     pub indexes: Vec<Origin>,
     /// Whether anything requires torch.
@@ -50,12 +57,24 @@ pub struct Others {
 /// The family that is released with torch, and always part of a stack.
 pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
 
-/// Sorts the declarations of a project.
-pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_>) -> Declarations {
+/// Sorts the declarations of a project. Where it has a lock, that alone says which packages there are.
+///
+/// # Errors
+///
+/// A marker of the lock cannot be evaluated.
+pub fn declare(
+    catalog: &Catalog,
+    project: &Project,
+    environment: Environment<'_>,
+) -> Result<Declarations, ProjectError> {
     let mut found = Declarations::default();
-    let held = held(project, environment, &mut found.depends_on_python);
-    found.others.hashes = held.iter().filter(|one| !one.value.hashes.is_empty()).count();
-    for python in &project.python {
+    let held = match &project.lock {
+        Some(lock) => locked::held(project, lock, environment, &mut found.depends_on_python)?,
+        None => held(project, environment, &mut found.depends_on_python),
+    };
+    let of_lock = project.lock.as_ref().and_then(|lock| lock.python.as_ref());
+    let repeats = |python: &&Declared<_>| of_lock.is_some_and(|one| one.value == python.value);
+    for python in project.python.iter().filter(|python| !repeats(python)).chain(of_lock) {
         let versions = versions(&python.value.specifiers, None, &python.value.specifiers.to_string());
         found.requirements.push(required(&python.origin, RequirementKind::Python(versions)));
     }
@@ -70,18 +89,43 @@ pub fn declare(catalog: &Catalog, project: &Project, environment: Environment<'_
             false => dependency(&mut found, one),
         }
     }
-    found.requirements.extend(held.iter().find_map(|one| of_library(one)));
-    found.requirements.extend(of_indexes(catalog, project, &held));
+    found.requirements.extend(held.iter().find_map(of_library));
     found.others.packages.dedup();
     found.others.torch = held.iter().any(|one| one.value.name == "torch");
-    let others = project.indexes.iter().filter(|one| !is_of_torch(&one.value.url));
-    found.others.indexes = others.map(|one| one.origin.clone()).collect();
-    found
+    match &project.lock {
+        Some(lock) => {
+            found.requirements.extend(locked::build(catalog, lock, &held, environment.architecture));
+            found.others.locked = std::mem::take(&mut found.others.packages).len();
+            found.others.indexes = locked::indexes(lock);
+        }
+        None => {
+            found.requirements.extend(of_indexes(catalog, project, &held));
+            found.others.hashes = held.iter().filter(|one| !one.value.hashes.is_empty()).count();
+            let others = project.indexes.iter().filter(|one| !is_of_torch(&one.value.url));
+            found.others.indexes = others.map(|one| one.origin.clone()).collect();
+        }
+    }
+    Ok(found)
+}
+
+/// What of a project's lock is installed with one Python.
+///
+/// # Errors
+///
+/// A marker of the lock cannot be evaluated.
+pub fn locked<'p>(
+    project: &Project,
+    lock: &'p Lock,
+    python: u32,
+    architecture: &str,
+) -> Result<Vec<&'p Locked>, ProjectError> {
+    let declared = locked::names(project);
+    lock.selected(Choice { python, architecture, extras: &[], groups: &[], declared: &declared })
 }
 
 /// Whether torchvision or torchaudio is pinned to the release that belongs to the pinned torch: it requires
 /// nothing more, and changes with torch.
-fn is_paired(catalog: &Catalog, held: &[&Declared<Dependency>], one: &Dependency) -> bool {
+fn is_paired(catalog: &Catalog, held: &[Declared<Dependency>], one: &Dependency) -> bool {
     let torches = held.iter().filter(|other| other.value.name == "torch" && other.value.is_pinned());
     let versions = torches.flat_map(|torch| torch.value.versions.iter().map(|one| one.version().to_string()));
     let partner = |version: String| {
@@ -111,22 +155,22 @@ fn of_library(one: &Declared<Dependency>) -> Option<Requirement> {
 }
 
 /// The requirements whose markers hold.
-fn held<'p>(
-    project: &'p Project,
+fn held(
+    project: &Project,
     environment: Environment<'_>,
     depends_on_python: &mut bool,
-) -> Vec<&'p Declared<Dependency>> {
+) -> Vec<Declared<Dependency>> {
     let mut held = Vec::new();
     for dependency in &project.dependencies {
         let Environment { architecture, pythons } = environment;
         let marker = dependency.value.marker.as_deref();
         let holds = |marker| marker::holds_with_all(marker, pythons.iter().copied(), architecture);
         match marker.map_or(Some(true), holds) {
-            Some(true) => held.push(dependency),
+            Some(true) => held.push(dependency.clone()),
             Some(false) => {}
             // pip evaluates the markers of what it alone takes.
             None if is_package(&dependency.value.name) => *depends_on_python = true,
-            None => held.push(dependency),
+            None => held.push(dependency.clone()),
         }
     }
     held
@@ -199,7 +243,7 @@ pub(crate) fn build_of_page(url: &str) -> Option<&str> {
 
 /// The build of torch that the indexes name, where they decide it: pip takes torch from the only index, and
 /// of two indexes the build with a local version, if both have the pinned release.
-fn of_indexes(catalog: &Catalog, project: &Project, held: &[&Declared<Dependency>]) -> Option<Requirement> {
+fn of_indexes(catalog: &Catalog, project: &Project, held: &[Declared<Dependency>]) -> Option<Requirement> {
     let torch: Vec<&Dependency> =
         held.iter().map(|one| &one.value).filter(|one| one.name == "torch").collect();
     if torch.iter().any(|one| one.local.is_some()) {

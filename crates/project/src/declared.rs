@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 
 use pep440_rs::{Operator, VersionSpecifier, VersionSpecifiers};
 
@@ -105,26 +104,4 @@ pub enum IndexRole {
     Extra,
     /// `--find-links`: a page or directory of files.
     FindLinks,
-}
-
-/// What the files of a directory declare.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Project {
-    pub directory: PathBuf,
-    /// In the order in which they were read.
-    pub read: Vec<ReadFile>,
-    pub not_read: Vec<crate::NotRead>,
-    /// All must hold.
-    pub python: Vec<Declared<PythonRange>>,
-    pub dependencies: Vec<Declared<Dependency>>,
-    pub indexes: Vec<Declared<Index>>,
-}
-
-/// A file that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadFile {
-    /// Relative to the working directory.
-    pub name: String,
-    /// Requirements in it; `None`: it is of a kind that has none.
-    pub requirements: Option<usize>,
 }

@@ -29,6 +29,8 @@ pub enum ProjectError {
     Encoding { file: String, line: usize },
     #[error("{file}: the files of the project have more than {limit} lines together")]
     TooLong { file: String, limit: usize },
+    #[error("{lock} is older than {declared}")]
+    OldLock { lock: String, declared: String, command: &'static str },
     #[error("cannot read {file}: {why}")]
     Io { file: String, why: String },
 }
@@ -40,6 +42,9 @@ impl From<ProjectError> for Error {
             ProjectError::Choose { .. } => Some("choose one or more: --requirements FILE".to_owned()),
             ProjectError::Encoding { file, .. } => {
                 Some(format!("save {file} as UTF-8: `iconv -f LATIN1 -t UTF-8`, if it is Latin-1"))
+            }
+            ProjectError::OldLock { command, .. } => {
+                Some(format!("run `{command}`, or leave the lock out: --without-lock"))
             }
             _ => None,
         };

@@ -7,12 +7,17 @@ use diagnostic::units::memory;
 use diagnostic::words::and;
 use host::file;
 
-use crate::declared::{DeclaredBy, Project, ReadFile};
+use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
+use crate::project::{Project, ReadFile};
 use crate::requirements::{Included, Loaded, Reader, lexical};
 use crate::texts::Texts;
 use crate::{pyproject, python_version};
+
+mod locked;
+
+pub use locked::LockUse;
 
 /// The largest file that is read.
 const FILE_LIMIT_BYTES: u64 = 4 << 20;
@@ -24,6 +29,7 @@ pub struct Selection {
     /// Requirements files, instead of those that are chosen by their names. Relative to the working
     /// directory.
     pub requirements: Vec<PathBuf>,
+    pub lock: LockUse,
 }
 
 /// One of these is read: the first that exists.
@@ -41,9 +47,6 @@ const OTHERS: &[(&str, Reason)] = &[
     ("Pipfile", Reason::NotSupported),
     ("pixi.toml", Reason::NotSupported),
     ("conda-lock.yml", Reason::NotSupported),
-    ("uv.lock", Reason::NotSupported),
-    ("pylock.toml", Reason::NotSupported),
-    ("poetry.lock", Reason::NotSupported),
     ("pdm.lock", Reason::NotSupported),
     ("pixi.lock", Reason::NotSupported),
 ];
@@ -70,7 +73,9 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
     let mut load = |path: &Path| disk.load_with(path, texts);
     let included = read_pyproject(&mut project, directory, &mut load)?;
     let listed = Listed::of(directory);
+    let locked = selection.lock != LockUse::Ignored && selection.requirements.is_empty();
     let chosen = match (&selection.requirements[..], included.is_empty()) {
+        ([], true) if locked && locked::is_in(directory) => Vec::new(),
         ([], true) => listed.chosen().into_iter().collect(),
         ([], false) => Vec::new(),
         (named, _) => named.to_vec(),
@@ -85,6 +90,8 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
         reader.file(&mut project, path, DeclaredBy::Main, None)?;
     }
     read_python_version(&mut project, directory, &mut load)?;
+    let obeyed = locked && selection.lock == LockUse::Obeyed;
+    locked::read(&mut project, directory, obeyed, &mut load)?;
     if project.read.is_empty() {
         return Err(nothing(directory, &listed));
     }
@@ -130,7 +137,7 @@ fn read_python_version(
             Ok(None) => {}
             Ok(Some(python)) => {
                 project.python.push(python);
-                project.read.push(ReadFile { name, requirements: None });
+                project.read.push(ReadFile { name, requirements: None, packages: None });
             }
             Err(not_read) => project.not_read.push(not_read),
         },

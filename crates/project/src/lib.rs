@@ -9,22 +9,25 @@ mod declare;
 mod declared;
 mod error;
 mod find;
+mod lock;
 mod not_read;
 pub mod patch;
+mod project;
 mod pyproject;
 mod python_version;
 mod read_text;
 mod requirement;
 pub mod requirements;
 mod texts;
+mod url;
 
 pub use changed_file::{ChangedFile, write_all};
-pub use declare::{Declarations, Environment, Others, declare};
-pub use declared::{
-    Declared, DeclaredBy, Dependency, Index, IndexRole, Origin, Project, PythonRange, ReadFile,
-};
+pub use declare::{Declarations, Environment, Others, declare, locked};
+pub use declared::{Declared, DeclaredBy, Dependency, Index, IndexRole, Origin, PythonRange};
 pub use error::ProjectError;
-pub use find::{Selection, has_project_files, read, read_texts};
+pub use find::{LockUse, Selection, has_project_files, read, read_texts};
+pub use lock::{Choice, Lock, LockFormat, Locked, LockedSource, read_lock};
 pub use not_read::{NotRead, Reason};
+pub use project::{Project, ReadFile};
 pub use read_text::read_text;
 pub use texts::Texts;

@@ -44,6 +44,15 @@ pub enum Reason {
     RunsCode,
     #[error("not supported")]
     NotSupported,
+    /// Another lock of the directory is used.
+    #[error("{used} is used")]
+    OtherLock { used: &'static str },
+    /// The user said so: `--without-lock`, or other files by their names.
+    #[error("left out")]
+    LeftOut,
+    /// A lock that does not say what the project itself requires.
+    #[error("no file declares what it is for")]
+    NothingDeclared,
     /// A table of a TOML file.
     #[error("{name} is not supported")]
     Table { name: String },

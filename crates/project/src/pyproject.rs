@@ -9,9 +9,10 @@ use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::declared::{Declared, Origin, Project, PythonRange, ReadFile};
+use crate::declared::{Declared, Origin, PythonRange};
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
+use crate::project::{Project, ReadFile};
 use crate::requirement::{self, Parsed};
 
 #[derive(Debug, Default, Deserialize)]
@@ -49,7 +50,7 @@ pub(crate) fn read(project: &mut Project, name: &str, text: &str) -> Result<File
     })?;
     let Pyproject { project: table, groups, tool } = parsed;
     let table = table.unwrap_or_default();
-    project.read.push(ReadFile { name: name.to_owned(), requirements: None });
+    project.read.push(ReadFile { name: name.to_owned(), requirements: None, packages: None });
     let index = project.read.len() - 1;
     if let Some(python) = &table.python {
         project.python.push(file.python(python)?);

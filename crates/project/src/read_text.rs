@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::declared::{DeclaredBy, Project, ReadFile};
+use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
 use crate::not_read::Reason;
+use crate::project::{Project, ReadFile};
 use crate::requirements::{Loaded, Reader};
 use crate::{pyproject, python_version};
 
@@ -19,7 +20,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Project, ProjectError> {
         Some(".python-version") => match python_version::read(name, text) {
             Ok(python) => {
                 project.python.extend(python);
-                project.read.push(ReadFile { name: name.to_owned(), requirements: None });
+                project.read.push(ReadFile { name: name.to_owned(), requirements: None, packages: None });
             }
             Err(not_read) => project.not_read.push(not_read),
         },

@@ -93,6 +93,37 @@ pub fn holds_with_all(
     answers.iter().all(|one| *one == first).then_some(first)
 }
 
+/// A marker, read once.
+#[derive(Debug, Clone)]
+pub struct Marker(pep508_rs::MarkerTree);
+
+/// Where markers are evaluated: Linux with one CPython.
+#[derive(Debug, Clone)]
+pub struct Environment(MarkerEnvironment);
+
+impl Environment {
+    /// CPython 3.`python` on a processor (`aarch64`).
+    pub fn new(python: u32, architecture: &str) -> Result<Environment, EnvironmentError> {
+        environment(python, architecture).map(Environment)
+    }
+}
+
+impl Marker {
+    /// # Errors
+    ///
+    /// It is none, or nests too deep to be read.
+    pub fn parse(text: &str) -> Result<Marker, RequirementError> {
+        Ok(Marker(requirement(&format!("x ; {text}"))?.marker))
+    }
+
+    /// Whether it holds with these extras; a name that cannot be one is none.
+    pub fn holds(&self, environment: &Environment, extras: &[String]) -> bool {
+        let extras: Vec<ExtraName> =
+            extras.iter().filter_map(|extra| ExtraName::from_str(extra).ok()).collect();
+        self.0.evaluate(&environment.0, &extras)
+    }
+}
+
 /// A Python version without an environment.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make a marker environment for Python 3.{python}: {reason}")]

@@ -57,7 +57,8 @@ impl Args {
     fn project(&self, named: Option<ProjectRequest>) -> Option<ProjectRequest> {
         let of_context = self.context.clone().filter(|_| !self.no_project && self.image.request.is_none());
         named.or_else(|| {
-            let selection = Selection { directory: of_context?, requirements: Vec::new() };
+            let lock = self.image.project.lock_use();
+            let selection = Selection { directory: of_context?, lock, ..Selection::default() };
             Some(ProjectRequest { selection, optional: true, ..ProjectRequest::default() })
         })
     }

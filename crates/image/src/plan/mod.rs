@@ -8,6 +8,7 @@ mod arch_list;
 mod base;
 mod expectations;
 mod labels;
+mod locked;
 mod operators;
 mod package_manager;
 mod packages;
@@ -58,6 +59,8 @@ pub struct Plan {
     /// The whole Python set with hashes, where the lock has it: two files of the build context, torch's
     /// first.
     pub locked: Option<[Vec<LockedPackage>; 2]>,
+    /// Pages that have files of a project's lock; `None`: those of the stack's torch.
+    pub lock_links: Option<Vec<String>>,
     /// Files of this machine that the build is given as secrets: they are in no layer.
     pub secrets: Vec<Secret>,
     /// The stack as it was resolved, with everything that the request leaves out.
@@ -118,12 +121,8 @@ pub fn plan(
     let mut context =
         PlanContext { catalog, request, resolution, stack, base: &base, python: &python, locked: None };
     let requirements = packages::requirements(&context);
-    let lock_drift = match &request.lock {
-        Some(kept) => lock::drift(kept, &resolution.stack, &requirements),
-        None => Vec::new(),
-    };
-    context.locked =
-        request.lock.as_ref().filter(|_| lock_drift.is_empty()).and_then(|lock| lock.packages.as_deref());
+    let (locked, lock_drift) = locked::choose(request, &resolution.stack, &requirements)?;
+    context.locked = locked;
     let mut stages = python::stages(&context);
     let mut installed = python::steps(&context)?;
     installed.extend(packages::steps(&context)?);
@@ -174,8 +173,9 @@ pub fn plan(
         labels: labels::labels(&context),
         requirements,
         lock_drift,
-        locked: context.locked.map(|packages| {
-            let (torch, rest) = packages.iter().cloned().partition(lock::is_torch_layer);
+        lock_links: locked.and_then(|set| set.project).map(|project| project.links.clone()),
+        locked: locked.map(|set| {
+            let (torch, rest) = set.packages.iter().cloned().partition(lock::is_torch_layer);
             [torch, rest]
         }),
         secrets: secrets(request),
@@ -201,7 +201,7 @@ struct PlanContext<'a> {
     base: &'a base::Base,
     python: &'a python_source::Python,
     /// The packages of the lock, where it still fits.
-    locked: Option<&'a [LockedPackage]>,
+    locked: Option<locked::LockedSet<'a>>,
 }
 
 impl PlanContext<'_> {
@@ -272,6 +272,10 @@ fn last(context: &PlanContext, mut steps: Vec<Step>) -> Result<Stage, Error> {
 /// The stack without what the request leaves out.
 fn installed_stack(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Stack {
     let mut stack = stack.clone();
+    if let Some(project) = request.project_lock.as_ref().filter(|_| request.lock.is_none()) {
+        stack = locked::without_others(stack, project);
+        stack.install = install::commands(catalog, &stack);
+    }
     if request.partners == Some(false) {
         stack.torchvision = None;
         stack.torchaudio = None;

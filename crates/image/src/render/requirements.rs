@@ -48,7 +48,7 @@ pub(super) fn locked(plan: &Plan, packages: &[LockedPackage]) -> Result<String, 
     let values = Values {
         header: header(plan),
         python: plan.stack.python.clone(),
-        links: links(&plan.stack),
+        links: plan.lock_links.clone().unwrap_or_else(|| links(&plan.stack)),
         requirements: packages.iter().map(package).collect(),
     };
     fill("requirements.txt.hbs", TEMPLATE, &values)

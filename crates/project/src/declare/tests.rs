@@ -7,7 +7,7 @@ fn declared(text: &str, pythons: &[u32], architecture: &str) -> Declarations {
     let mut load = |_: &Path| Ok(Loaded::Text(text.to_owned()));
     let mut project = Project::default();
     Reader::new(&mut load).file(&mut project, Path::new("r.txt"), DeclaredBy::Main, None).unwrap();
-    declare(resolve::testing::universe().catalog, &project, Environment { architecture, pythons })
+    declare(resolve::testing::universe().catalog, &project, Environment { architecture, pythons }).unwrap()
 }
 
 fn sources(text: &str) -> Vec<String> {

@@ -15,7 +15,7 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 }
 
 fn selected(folder: &tempfile::TempDir) -> Selection {
-    Selection { directory: folder.path().to_owned(), requirements: Vec::new() }
+    Selection { directory: folder.path().to_owned(), ..Selection::default() }
 }
 
 /// Which files were read and which were not, without the folder.
@@ -68,7 +68,7 @@ fn nothing_to_read_is_an_error_that_names_what_there_is() {
         message(&[("requirements-cpu.txt", b""), ("requirements-gpu.txt", b"")]),
         "D has D/requirements-cpu.txt and D/requirements-gpu.txt and no requirements.txt"
     );
-    let missing = Selection { directory: "/no/such".into(), requirements: Vec::new() };
+    let missing = Selection { directory: "/no/such".into(), ..Selection::default() };
     assert_eq!(read(&missing).unwrap_err().to_string(), "/no/such is not a directory");
 }
 
@@ -78,13 +78,13 @@ fn nothing_outside_the_project_is_read() {
         folder(&[("secret.txt", b"token\n"), ("p/requirements.txt", b"-r ../secret.txt\n-r link.txt\n")]);
     let directory = outer.path().join("p");
     std::os::unix::fs::symlink(outer.path().join("secret.txt"), directory.join("link.txt")).unwrap();
-    let project = read(&Selection { directory: directory.clone(), requirements: Vec::new() }).unwrap();
+    let project = read(&Selection { directory: directory.clone(), ..Selection::default() }).unwrap();
     assert!(project.dependencies.is_empty());
     let reasons: Vec<_> = project.not_read.iter().map(|one| one.reason.clone()).collect();
     assert_eq!(reasons, [Reason::OutsideDirectory, Reason::OutsideDirectory]);
     // The repository is the project's too.
     fs::create_dir(outer.path().join(".git")).unwrap();
-    let project = read(&Selection { directory, requirements: Vec::new() }).unwrap();
+    let project = read(&Selection { directory, ..Selection::default() }).unwrap();
     assert_eq!(project.dependencies.len(), 2);
 }
 
@@ -101,4 +101,38 @@ fn encodings() {
     assert!(matches!(&error, ProjectError::Encoding { line: 2, .. }), "{error}");
     let large = vec![b'#'; (FILE_LIMIT_BYTES + 1) as usize];
     assert!(read(&large).unwrap_err().to_string().ends_with("requirements.txt: larger than 4 MiB"));
+}
+
+#[test]
+fn a_lock_counts_in_place_of_requirements_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("pyproject.toml", "[project]\nname = \"own\"\ndependencies = [\"six\"]\n");
+    write("requirements.txt", "torch==2.4.1\n");
+    let own =
+        "[[package]]\nname = \"own\"\nsource = { virtual = \".\" }\ndependencies = [{ name = \"six\" }]\n";
+    let six =
+        "[[package]]\nname = \"six\"\nversion = \"1.17.0\"\nsource = { registry = \"https://h.example\" }\n";
+    write("uv.lock", &format!("version = 1\n{own}{six}"));
+    write("poetry.lock", "[metadata]\nlock-version = \"2.1\"\n");
+    let selection = |lock| Selection { directory: folder.path().to_owned(), lock, ..Selection::default() };
+    let names = |project: &Project| {
+        let name = |file: &str| file.rsplit('/').next().unwrap().to_owned();
+        let read: Vec<String> = project.read.iter().map(|one| name(&one.name)).collect();
+        let not_read = project.not_read.iter().map(|one| format!("{} ({})", name(&one.file), one.reason));
+        (read, not_read.collect::<Vec<_>>())
+    };
+    let obeyed = read(&selection(LockUse::Obeyed)).unwrap();
+    assert_eq!(
+        names(&obeyed),
+        (
+            vec!["pyproject.toml".into(), "uv.lock".into()],
+            vec!["poetry.lock (uv.lock is used)".into(), "requirements.txt (not chosen)".into()]
+        )
+    );
+    assert!(obeyed.lock.is_some());
+    let renewed = read(&selection(LockUse::Renewed)).unwrap();
+    assert_eq!(renewed.dependencies.len(), 1);
+    let ignored = read(&selection(LockUse::Ignored)).unwrap();
+    assert!(ignored.lock.is_none() && ignored.dependencies.len() == 2);
 }

@@ -3,7 +3,8 @@
 use catalog::torch::is_cuda_build;
 
 use crate::declare::build_of_page;
-use crate::declared::{Declared, Index, Project};
+use crate::declared::{Declared, Index};
+use crate::project::Project;
 
 /// The indexes of one CUDA build, and the build.
 pub(super) fn of_builds(project: &Project) -> impl Iterator<Item = (usize, &Declared<Index>, &str)> {

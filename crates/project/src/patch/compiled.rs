@@ -6,10 +6,10 @@ use std::path::Path;
 use super::header::Header;
 use super::writer::Writer;
 use crate::find::PYPROJECT;
+use crate::lock::FORMATS;
 
-/// Lock files, and what makes them again.
-const LOCKS: &[(&str, &str)] =
-    &[("uv.lock", "uv lock"), ("poetry.lock", "poetry lock"), ("pdm.lock", "pdm lock")];
+/// A lock that is not read, and what makes it again.
+const PDM: (&str, &str) = ("pdm.lock", "pdm lock");
 
 /// Says which files are older than a changed one.
 pub(super) fn note(writer: &mut Writer<'_>) {
@@ -26,7 +26,8 @@ pub(super) fn note(writer: &mut Writer<'_>) {
         if path.file_name() != Some(OsStr::new(PYPROJECT)) {
             continue;
         }
-        for (lock, command) in LOCKS {
+        let read = FORMATS.iter().map(|format| (format.file_name(), format.command()));
+        for (lock, command) in read.chain([PDM]) {
             let lock_name = path.with_file_name(lock).display().to_string();
             if writer.project.not_read.iter().any(|one| one.file == lock_name) {
                 writer.notes.push(format!("{lock} is older than {file} after this change: run `{command}`."));

@@ -4,8 +4,9 @@ use super::NewBuild;
 use super::builds::of_builds;
 use super::writer::{Writer, is_toml};
 use crate::declare::FAMILY;
-use crate::declared::{Declared, Index, IndexRole, Origin, Project};
+use crate::declared::{Declared, Index, IndexRole, Origin};
 use crate::not_read::Reason;
+use crate::project::Project;
 
 /// Replaces the builds of indexes by the new one; adds its pages where none is named.
 pub(super) fn change(writer: &mut Writer<'_>, build: &NewBuild) {

@@ -16,7 +16,8 @@ use diagnostic::{Edit, Position};
 use pep440_rs::{Version, VersionSpecifiers};
 
 use crate::changed_file::ChangedFile;
-use crate::declared::{Declared, Dependency, Index, Project};
+use crate::declared::{Declared, Dependency, Index};
+use crate::project::Project;
 use crate::texts::Texts;
 use writer::Writer;
 

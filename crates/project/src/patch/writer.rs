@@ -9,7 +9,8 @@ use super::builds::of_builds;
 use super::header::Header;
 use super::{NewBuild, Wanted};
 use crate::declare::FAMILY;
-use crate::declared::{Declared, Dependency, Origin, Project};
+use crate::declared::{Declared, Dependency, Origin};
+use crate::project::Project;
 use crate::texts::Texts;
 
 /// Text in place of some bytes of a file.

@@ -6,10 +6,12 @@ use std::path::{Component, Path, PathBuf};
 
 use diagnostic::visible;
 
-use crate::declared::{Declared, DeclaredBy, Index, IndexRole, Origin, Project, ReadFile};
+use crate::declared::{Declared, DeclaredBy, Index, IndexRole, Origin};
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
+use crate::project::{Project, ReadFile};
 use crate::requirement::{self, Parsed};
+use crate::url::without_login;
 use lines::{Line, bare, lines, option};
 
 /// Files include each other so deep.
@@ -73,7 +75,7 @@ impl<'l> Reader<'l> {
             return Err(ProjectError::TooLong { file: name, limit: LINES_LIMIT });
         }
         let index = project.read.len();
-        project.read.push(ReadFile { name: name.clone(), requirements: None });
+        project.read.push(ReadFile { name: name.clone(), requirements: None, packages: None });
         self.chain.push(path.clone());
         let mut own = 0;
         for line in lines(&text) {
@@ -197,16 +199,6 @@ fn index(project: &mut Project, file: &str, line: &Line, role: IndexRole, value:
     let text = visible::line(&format!("{name} {url}")).into_owned();
     let origin = Origin { file: file.to_owned(), line: line.line, span: None, text };
     project.indexes.push(Declared { value: Index { url, role, has_login }, origin });
-}
-
-/// An address without user and password.
-fn without_login(url: &str) -> (String, bool) {
-    let Some((scheme, rest)) = url.split_once("://") else { return (url.to_owned(), false) };
-    let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..host].rfind('@') {
-        Some(at) => (format!("{scheme}://{}", &rest[at + 1..]), true),
-        None => (url.to_owned(), false),
-    }
 }
 
 fn requirement(

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::render::json::EditEntry;
+use diagnostic::visible;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +18,8 @@ pub struct ProjectChange {
     pub edits: Vec<EditEntry>,
     /// What to change by hand instead, in sentences.
     pub by_hand: Vec<String>,
+    /// Commands of other programs that make the change, or the rest of it.
+    pub commands: Vec<String>,
     /// What else is to know, in sentences.
     pub notes: Vec<String>,
     /// The changes as unified diffs.
@@ -37,7 +40,14 @@ impl ProjectChange {
         }
         // A diff is never wrapped.
         text.push_str(&self.diff);
-        for sentence in self.by_hand.iter().chain(&self.notes) {
+        for sentence in &self.by_hand {
+            wrapped(text, sentence, "  ", "    ", layout);
+        }
+        // A command is never wrapped.
+        for command in &self.commands {
+            let _ = writeln!(text, "    {}", visible::line(command));
+        }
+        for sentence in &self.notes {
             wrapped(text, sentence, "  ", "    ", layout);
         }
         if !self.diff.is_empty() && !self.applied {

@@ -2,7 +2,7 @@
 
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::visible;
-use diagnostic::words::and;
+use diagnostic::words::{and, plural};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,6 +29,8 @@ pub struct FileRead {
     pub file: String,
     /// How many requirements it has; null: it is of a kind that has none (`.python-version`).
     pub requirements: Option<usize>,
+    /// How many packages a lock has; null: it is none.
+    pub packages: Option<usize>,
 }
 
 /// A file or line that is not used.
@@ -86,10 +88,10 @@ impl ProjectFiles {
 
 impl FileRead {
     fn text(&self) -> String {
-        match self.requirements {
+        let requirements = self.requirements.map(|count| plural(count, "requirement"));
+        match requirements.or_else(|| self.packages.map(|count| plural(count, "package"))) {
             None => self.file.clone(),
-            Some(1) => format!("{} (1 requirement)", self.file),
-            Some(count) => format!("{} ({count} requirements)", self.file),
+            Some(count) => format!("{} ({count})", self.file),
         }
     }
 }
@@ -99,7 +101,11 @@ mod tests {
     use super::*;
 
     fn files(read: &[(&str, Option<usize>)], not_read: &[(&str, Option<usize>, &str)]) -> ProjectFiles {
-        let read = read.iter().map(|&(file, requirements)| FileRead { file: file.into(), requirements });
+        let read = read.iter().map(|&(file, requirements)| FileRead {
+            file: file.into(),
+            requirements,
+            packages: None,
+        });
         let not_read = not_read.iter().map(|&(file, line, reason)| FileNotRead {
             file: file.into(),
             line,

@@ -1,0 +1,111 @@
+//! The packages of a lock as declarations.
+
+use std::collections::BTreeMap;
+
+use catalog::Catalog;
+use pep440_rs::{VersionSpecifier, VersionSpecifiers};
+use resolve::parse::is_package;
+use resolve::request::Requirement;
+use resolve::torch_layer::comes_with_torch;
+
+use super::{Environment, build_alone, build_of_page, is_of_torch, of_library, required};
+use crate::declared::{Declared, DeclaredBy, Dependency, Origin};
+use crate::error::ProjectError;
+use crate::lock::{Choice, Lock, Locked, LockedSource};
+use crate::project::Project;
+
+/// The pins of a lock that hold with each of the Pythons. `depends_on_python` becomes true where another one
+/// would have another version of a package that the resolver takes.
+pub(super) fn held(
+    project: &Project,
+    lock: &Lock,
+    environment: Environment<'_>,
+    depends_on_python: &mut bool,
+) -> Result<Vec<Declared<Dependency>>, ProjectError> {
+    let declared = names(project);
+    let Environment { architecture, pythons } = environment;
+    let choice =
+        |&python: &u32| Choice { python, architecture, extras: &[], groups: &[], declared: &declared };
+    let sets: Vec<Vec<&Locked>> =
+        pythons.iter().map(|python| lock.selected(choice(python))).collect::<Result<_, _>>()?;
+    let Some((first, others)) = sets.split_first() else { return Ok(Vec::new()) };
+    let (same, differing): (Vec<&Locked>, Vec<&Locked>) =
+        first.iter().partition(|one| others.iter().all(|other| other.contains(one)));
+    let checked = |one: &&Locked| is_package(&one.name) || comes_with_torch(&one.name);
+    let in_others = others.iter().flatten().filter(|one| !first.contains(one));
+    *depends_on_python |= differing.iter().chain(in_others).any(checked);
+    Ok(same.iter().filter_map(|one| dependency(lock, one)).collect())
+}
+
+/// The names of what the project requires itself.
+pub(super) fn names(project: &Project) -> Vec<String> {
+    let own = project.dependencies.iter().filter(|one| one.value.kind == DeclaredBy::Main);
+    own.map(|one| one.value.name.clone()).collect()
+}
+
+fn dependency(lock: &Lock, one: &Locked) -> Option<Declared<Dependency>> {
+    let version = one.version.as_ref()?;
+    let local: Vec<String> = version.local().iter().map(ToString::to_string).collect();
+    let dependency = Dependency {
+        name: one.name.clone(),
+        extras: Vec::new(),
+        versions: VersionSpecifiers::from(VersionSpecifier::equals_version(version.clone().without_local())),
+        local: (!local.is_empty()).then(|| local.join(".")),
+        marker: None,
+        hashes: one.hashes.clone(),
+        kind: DeclaredBy::Main,
+    };
+    let text = format!("{}=={version}", one.name);
+    Some(Declared {
+        value: dependency,
+        origin: Origin { file: lock.file.clone(), line: one.line, span: None, text },
+    })
+}
+
+/// The build of the locked torch, where its version does not name it: that of its index, or the one that PyPI
+/// has for the processor. The libraries of CUDA in the lock say it too.
+pub(super) fn build(
+    catalog: &Catalog,
+    lock: &Lock,
+    held: &[Declared<Dependency>],
+    architecture: &str,
+) -> Option<Requirement> {
+    let torch = held.iter().find(|one| one.value.name == "torch" && one.value.local.is_none())?;
+    let source = &lock.packages.iter().find(|one| one.line == torch.origin.line)?.source;
+    let build = match source {
+        LockedSource::Index(Some(url)) if is_of_torch(url) => build_of_page(url)?.to_owned(),
+        _ if held.iter().any(|one| of_library(one).is_some()) => return None,
+        _ => {
+            let version = torch.value.versions.first()?.version().to_string();
+            let release = catalog.torch().release(&version)?;
+            match architecture {
+                "aarch64" => release.aarch64_build.clone()?,
+                _ => release.pypi_build.clone()?,
+            }
+        }
+    };
+    Some(required(&torch.origin, build_alone(&build)))
+}
+
+/// The indexes that packages of a lock come from, without torch's and without the one that most come from,
+/// each with the first package of it.
+pub(super) fn indexes(lock: &Lock) -> Vec<Origin> {
+    let mut found: BTreeMap<&str, (usize, &Locked)> = BTreeMap::new();
+    for one in &lock.packages {
+        if let LockedSource::Index(Some(url)) = &one.source
+            && !is_of_torch(url)
+        {
+            found.entry(url).or_insert((0, one)).0 += 1;
+        }
+    }
+    let most = found.values().map(|(count, _)| *count).max();
+    let usual = found.iter().find(|(_, (count, _))| Some(*count) == most).map(|(url, _)| *url);
+    let others = found.iter().filter(|(url, _)| Some(**url) != usual);
+    let origin = |(url, (_, one)): (&&str, &(usize, &Locked))| Origin {
+        file: lock.file.clone(),
+        line: one.line,
+        span: None,
+        text: diagnostic::visible::line(url).into_owned(),
+    };
+    others.map(origin).collect()
+}

@@ -1,0 +1,195 @@
+//! Lock files: `uv.lock`, `poetry.lock` and `pylock.toml`.
+//!
+//! In: the text of one. Out: a [`Lock`], and what of it is installed on a machine ([`Lock::selected`]).
+
+mod poetry;
+mod pylock;
+mod select;
+mod toml_file;
+mod uv;
+
+use std::collections::BTreeMap;
+
+use pep440_rs::Version;
+
+use crate::declared::{Declared, PythonRange};
+use crate::error::ProjectError;
+use crate::not_read::Reason;
+
+/// The packages of a lock file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// As it is shown: relative to the working directory.
+    pub file: String,
+    pub format: LockFormat,
+    /// The Python that it is for, where the file says so.
+    pub python: Option<Declared<PythonRange>>,
+    pub packages: Vec<Locked>,
+    roots: Roots,
+}
+
+/// Which program writes the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockFormat {
+    Uv,
+    Poetry,
+    /// PEP 751
+    Pylock,
+}
+
+/// A package of a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locked {
+    /// As indexes compare it: `flash-attn`.
+    pub name: String,
+    /// `None`: of a package without one, such as the project itself.
+    pub version: Option<Version>,
+    /// Of its name in the file, from 1.
+    pub line: usize,
+    pub source: LockedSource,
+    /// Where a part of the project lies, relative to the lock.
+    pub directory: Option<String>,
+    /// Of every file that may be installed: `sha256:…`
+    pub hashes: Vec<String>,
+    /// Whether it is installed, where the file says so itself.
+    condition: Condition,
+    dependencies: Vec<Edge>,
+    /// By extra.
+    extras: BTreeMap<String, Vec<Edge>>,
+    /// By dependency group.
+    groups: BTreeMap<String, Vec<Edge>>,
+}
+
+/// Where a package comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockedSource {
+    /// An index, without its login; `None`: the default one.
+    Index(Option<String>),
+    /// The project itself, or a part of it.
+    Own,
+    /// Neither: it is not installed by envdoc.
+    Elsewhere(Reason),
+}
+
+/// When a package is installed, whatever requires it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Condition {
+    /// One of them must hold; none: always.
+    markers: Vec<String>,
+    /// One of these groups must be chosen; `None`: the file does not say.
+    groups: Option<Vec<Grouped>>,
+    /// Whether only an extra brings it.
+    optional: bool,
+}
+
+/// A group of a package, and the marker that must hold in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Grouped {
+    /// `main` are the dependencies of the project itself.
+    name: String,
+    marker: Option<String>,
+}
+
+/// A requirement of one package on another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Edge {
+    name: String,
+    /// Where the lock has several versions.
+    version: Option<Version>,
+    /// The index, where the lock has the version from several.
+    index: Option<String>,
+    extras: Vec<String>,
+    marker: Option<String>,
+}
+
+/// What is asked for in the first place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Roots {
+    /// The packages at these indexes: the project, or all members of a workspace.
+    Packages(Vec<usize>),
+    /// Every package says itself whether it is installed.
+    Everything,
+    /// The dependencies that the project declares.
+    Declared,
+}
+
+/// What a machine and the user choose of a lock.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'c> {
+    /// The minor number of CPython 3.
+    pub python: u32,
+    /// `x86_64`
+    pub architecture: &'c str,
+    pub extras: &'c [String],
+    pub groups: &'c [String],
+    /// Names of what the project declares itself.
+    pub declared: &'c [String],
+}
+
+impl LockFormat {
+    /// The usual name of the file.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            LockFormat::Uv => "uv.lock",
+            LockFormat::Poetry => "poetry.lock",
+            LockFormat::Pylock => "pylock.toml",
+        }
+    }
+
+    pub fn program(self) -> &'static str {
+        match self {
+            LockFormat::Uv | LockFormat::Pylock => "uv",
+            LockFormat::Poetry => "Poetry",
+        }
+    }
+
+    /// Where pyproject.toml says which index a package comes from.
+    pub fn index_key(self) -> &'static str {
+        match self {
+            LockFormat::Uv | LockFormat::Pylock => "name it in [[tool.uv.index]] and in [tool.uv.sources]",
+            LockFormat::Poetry => "add a [[tool.poetry.source]] with priority = \"explicit\"",
+        }
+    }
+
+    /// The command that makes it again.
+    pub fn command(self) -> &'static str {
+        match self {
+            LockFormat::Uv => "uv lock",
+            LockFormat::Poetry => "poetry lock",
+            LockFormat::Pylock => "uv export --format pylock.toml --output-file pylock.toml",
+        }
+    }
+
+    /// The command that moves packages, by name and version.
+    pub fn upgrade(self, packages: &[(String, String)]) -> String {
+        let all = |one: &dyn Fn(&(String, String)) -> String| packages.iter().map(one).collect::<String>();
+        match self {
+            LockFormat::Uv => {
+                let option =
+                    |(name, version): &(String, String)| format!(" --upgrade-package {name}=={version}");
+                format!("uv lock{}", all(&option))
+            }
+            LockFormat::Poetry => format!("poetry update{}", all(&|(name, _)| format!(" {name}"))),
+            LockFormat::Pylock => self.command().to_owned(),
+        }
+    }
+}
+
+/// The formats, the one that is preferred first.
+pub(crate) const FORMATS: &[LockFormat] = &[LockFormat::Uv, LockFormat::Poetry, LockFormat::Pylock];
+
+/// Reads a lock file.
+///
+/// # Errors
+///
+/// TOML that cannot be parsed, a format of the file that is not known, or a package that names no version.
+pub fn read_lock(format: LockFormat, file: &str, text: &str) -> Result<Lock, ProjectError> {
+    match format {
+        LockFormat::Uv => uv::read(file, text),
+        LockFormat::Poetry => poetry::read(file, text),
+        LockFormat::Pylock => pylock::read(file, text),
+    }
+}
+
+#[cfg(test)]
+mod tests;

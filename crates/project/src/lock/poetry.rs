@@ -1,0 +1,155 @@
+//! `poetry.lock`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::toml_file::{OneOrMany, TomlFile, normalised, of_index};
+use super::{Condition, Edge, Grouped, Lock, LockFormat, Locked, LockedSource, Roots};
+use crate::error::ProjectError;
+use crate::not_read::Reason;
+
+/// Versions of the format that are read: of Poetry 1.3 to 2.
+const VERSIONS: &[&str] = &["2.0", "2.1"];
+/// Since this one every package has its groups.
+const WITH_GROUPS: &str = "2.1";
+
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default, rename = "package")]
+    packages: Vec<Package>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Metadata {
+    #[serde(rename = "lock-version")]
+    version: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: Spanned<String>,
+    version: String,
+    #[serde(default)]
+    optional: bool,
+    groups: Option<Vec<String>>,
+    markers: Option<Markers>,
+    #[serde(default)]
+    files: Vec<Artifact>,
+    #[serde(default)]
+    dependencies: BTreeMap<String, OneOrMany<Dependency>>,
+    #[serde(default)]
+    extras: BTreeMap<String, Vec<String>>,
+    source: Option<Source>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Markers {
+    OfAll(String),
+    OfGroups(BTreeMap<String, String>),
+}
+
+#[derive(Debug, Deserialize)]
+struct Artifact {
+    hash: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Dependency {
+    Version(#[allow(dead_code)] String),
+    Table {
+        markers: Option<String>,
+        #[serde(default)]
+        optional: bool,
+        #[serde(default)]
+        extras: Vec<String>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct Source {
+    r#type: Option<String>,
+    url: Option<String>,
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
+    let file = TomlFile::new(name, text);
+    let parsed: File = file.parse()?;
+    let version = parsed.metadata.version.as_deref();
+    file.known(version, VERSIONS)?;
+    let roots = if version == Some(WITH_GROUPS) { Roots::Everything } else { Roots::Declared };
+    let packages = parsed.packages.into_iter();
+    Ok(Lock {
+        file: name.to_owned(),
+        format: LockFormat::Poetry,
+        python: None,
+        packages: packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?,
+        roots,
+    })
+}
+
+fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
+    let version = file.version(&one.name, &one.version)?;
+    let line = file.line_of(&one.name);
+    let source = match one.source.as_ref().map(|source| (source.r#type.as_deref(), source.url.as_deref())) {
+        None => LockedSource::Index(None),
+        Some((Some("legacy"), url)) => of_index(url),
+        Some((Some("git"), _)) => LockedSource::Elsewhere(Reason::Vcs),
+        Some((Some("url"), _)) => LockedSource::Elsewhere(Reason::Address),
+        Some(_) => LockedSource::Elsewhere(Reason::Path),
+    };
+    let all: Vec<(Edge, bool)> = one.dependencies.into_iter().flat_map(edges).collect();
+    let extras = one.extras.iter().map(|(extra, members)| {
+        let named = |edge: &&Edge| members.iter().any(|member| member_name(member) == edge.name);
+        let edges = all.iter().filter(|(_, optional)| *optional).map(|(edge, _)| edge);
+        (normalised(extra), edges.filter(named).cloned().collect())
+    });
+    Ok(Locked {
+        name: normalised(one.name.get_ref()),
+        version: Some(version),
+        line,
+        source,
+        directory: None,
+        hashes: one.files.into_iter().filter_map(|file| file.hash).collect(),
+        extras: extras.collect(),
+        condition: condition(one.groups, one.markers, one.optional),
+        dependencies: all.into_iter().filter(|(_, optional)| !optional).map(|(edge, _)| edge).collect(),
+        groups: BTreeMap::new(),
+    })
+}
+
+/// The name in `numpy (>=1.24)`.
+fn member_name(text: &str) -> String {
+    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter));
+    normalised(&text[..end.unwrap_or(text.len())])
+}
+
+fn condition(groups: Option<Vec<String>>, markers: Option<Markers>, optional: bool) -> Condition {
+    let (of_all, of_groups) = match markers {
+        None => (None, BTreeMap::new()),
+        Some(Markers::OfAll(marker)) => (Some(marker), BTreeMap::new()),
+        Some(Markers::OfGroups(markers)) => (None, markers),
+    };
+    let groups = groups.map(|groups| {
+        let group = |name: String| Grouped { marker: of_groups.get(&name).cloned(), name };
+        groups.into_iter().map(group).collect()
+    });
+    Condition { markers: of_all.into_iter().collect(), groups, optional }
+}
+
+fn edges((name, all): (String, OneOrMany<Dependency>)) -> Vec<(Edge, bool)> {
+    let edge = |one: Dependency| match one {
+        Dependency::Version(_) => (Edge { name: normalised(&name), ..Edge::default() }, false),
+        Dependency::Table { markers, optional, extras } => {
+            let extras = extras.iter().map(|extra| normalised(extra)).collect();
+            // The marker of an optional dependency repeats its extra: `extra == "x"`.
+            (Edge { name: normalised(&name), extras, marker: markers, ..Edge::default() }, optional)
+        }
+    };
+    all.into_vec().into_iter().map(edge).collect()
+}

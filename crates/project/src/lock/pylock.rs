@@ -1,0 +1,85 @@
+//! `pylock.toml` (PEP 751).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::toml_file::{TomlFile, normalised, of_index};
+use super::uv::of_python;
+use super::{Condition, Lock, LockFormat, Locked, LockedSource, Roots};
+use crate::error::ProjectError;
+use crate::not_read::Reason;
+
+/// Versions of the format that are read.
+const VERSIONS: &[&str] = &["1.0"];
+
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(rename = "lock-version")]
+    version: Option<String>,
+    #[serde(rename = "requires-python")]
+    python: Option<Spanned<String>>,
+    #[serde(default)]
+    packages: Vec<Package>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: Spanned<String>,
+    version: Option<String>,
+    marker: Option<String>,
+    index: Option<String>,
+    vcs: Option<toml::Table>,
+    directory: Option<toml::Table>,
+    archive: Option<toml::Table>,
+    sdist: Option<Artifact>,
+    #[serde(default)]
+    wheels: Vec<Artifact>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Artifact {
+    #[serde(default)]
+    hashes: BTreeMap<String, String>,
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
+    let file = TomlFile::new(name, text);
+    let parsed: File = file.parse()?;
+    file.known(parsed.version.as_deref(), VERSIONS)?;
+    let python = parsed.python.as_ref().map(|python| of_python(name, &file, python)).transpose()?;
+    let packages = parsed.packages.into_iter();
+    Ok(Lock {
+        file: name.to_owned(),
+        format: LockFormat::Pylock,
+        python,
+        packages: packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?,
+        roots: Roots::Everything,
+    })
+}
+
+fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
+    let version = one.version.as_deref().map(|version| file.version(&one.name, version)).transpose()?;
+    let source = match &one {
+        Package { vcs: Some(_), .. } => LockedSource::Elsewhere(Reason::Vcs),
+        Package { directory: Some(_), .. } => LockedSource::Elsewhere(Reason::Path),
+        Package { archive: Some(_), .. } => LockedSource::Elsewhere(Reason::Address),
+        Package { index, .. } => of_index(index.as_deref()),
+    };
+    let artifacts = one.sdist.into_iter().chain(one.wheels);
+    let hashes =
+        artifacts.flat_map(|one| one.hashes.into_iter().map(|(kind, hash)| format!("{kind}:{hash}")));
+    Ok(Locked {
+        name: normalised(one.name.get_ref()),
+        version,
+        line: file.line_of(&one.name),
+        source,
+        directory: None,
+        hashes: hashes.collect(),
+        condition: Condition { markers: one.marker.into_iter().collect(), ..Condition::default() },
+        dependencies: Vec::new(),
+        extras: BTreeMap::new(),
+        groups: BTreeMap::new(),
+    })
+}

@@ -1,0 +1,193 @@
+//! `uv.lock`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::toml_file::{OneOrMany, TomlFile, normalised, of_index};
+use super::{Condition, Edge, Lock, LockFormat, Locked, LockedSource, Roots};
+use crate::declared::{Declared, Origin, PythonRange};
+use crate::error::ProjectError;
+use crate::not_read::Reason;
+
+/// Versions of the format that are read. Its revisions change nothing that is read here.
+const VERSIONS: &[&str] = &["1"];
+
+#[derive(Debug, Deserialize)]
+struct File {
+    version: Option<u32>,
+    #[serde(rename = "requires-python")]
+    python: Option<Spanned<String>>,
+    #[serde(default)]
+    manifest: Manifest,
+    #[serde(default, rename = "package")]
+    packages: Vec<Package>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    members: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: Spanned<String>,
+    version: Option<String>,
+    #[serde(default)]
+    source: Source,
+    #[serde(default)]
+    dependencies: Vec<Dependency>,
+    #[serde(default, rename = "optional-dependencies")]
+    extras: BTreeMap<String, Vec<Dependency>>,
+    #[serde(default, rename = "dev-dependencies")]
+    groups: BTreeMap<String, Vec<Dependency>>,
+    sdist: Option<Artifact>,
+    #[serde(default)]
+    wheels: Vec<Artifact>,
+}
+
+/// Exactly one of these keys.
+#[derive(Debug, Default, Deserialize)]
+struct Source {
+    registry: Option<String>,
+    git: Option<String>,
+    url: Option<String>,
+    path: Option<String>,
+    directory: Option<String>,
+    editable: Option<String>,
+    r#virtual: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dependency {
+    name: String,
+    version: Option<String>,
+    source: Option<Source>,
+    #[serde(default)]
+    extra: Option<OneOrMany<String>>,
+    marker: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Artifact {
+    hash: Option<String>,
+}
+
+pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
+    let file = TomlFile::new(name, text);
+    let parsed: File = file.parse()?;
+    let version = parsed.version.map(|version| version.to_string());
+    file.known(version.as_deref(), VERSIONS)?;
+    let python = parsed.python.as_ref().map(|python| of_python(name, &file, python)).transpose()?;
+    let roots = roots(&parsed);
+    let packages = parsed.packages.into_iter();
+    let packages: Vec<Locked> = packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?;
+    Ok(Lock {
+        file: name.to_owned(),
+        format: LockFormat::Uv,
+        python,
+        packages,
+        roots: Roots::Packages(roots),
+    })
+}
+
+/// `requires-python` of a lock.
+pub(super) fn of_python(
+    name: &str,
+    file: &TomlFile<'_>,
+    python: &Spanned<String>,
+) -> Result<Declared<PythonRange>, ProjectError> {
+    let (line, text) = (file.line_of(python), python.get_ref());
+    let malformed = |_| file.malformed(line, format!("requires-python {text:?} is not a range of versions"));
+    let specifiers = text.parse().map_err(malformed)?;
+    let text = diagnostic::visible::line(&format!("requires-python {text}")).into_owned();
+    let origin = Origin { file: name.to_owned(), line, span: None, text };
+    Ok(Declared { value: PythonRange { specifiers }, origin })
+}
+
+/// The project in the directory of the lock; without one, every member of the workspace.
+fn roots(file: &File) -> Vec<usize> {
+    let indexes = |is: &dyn Fn(&Package) -> bool| {
+        let all = file.packages.iter().enumerate();
+        all.filter(|(_, one)| is(one)).map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    let own = indexes(&|one| one.source.is_at("."));
+    match own.is_empty() {
+        true => indexes(&|one| file.manifest.members.contains(one.name.get_ref())),
+        false => own,
+    }
+}
+
+impl Source {
+    fn is_at(&self, directory: &str) -> bool {
+        [&self.r#virtual, &self.editable].into_iter().flatten().any(|path| path == directory)
+    }
+
+    /// Of a package whose code lies in the repository.
+    fn directory(&self) -> Option<String> {
+        let Source { directory, editable, r#virtual, .. } = self;
+        [editable, r#virtual, directory].into_iter().flatten().next().cloned()
+    }
+
+    fn locked(&self) -> LockedSource {
+        let Source { registry, git, url, path, directory, editable, r#virtual } = self;
+        match () {
+            () if registry.is_some() => of_index(registry.as_deref()),
+            () if self.is_at(".") || r#virtual.is_some() => LockedSource::Own,
+            () if editable.is_some() => LockedSource::Elsewhere(Reason::Editable),
+            () if git.is_some() => LockedSource::Elsewhere(Reason::Vcs),
+            () if url.is_some() => LockedSource::Elsewhere(Reason::Address),
+            () if path.is_some() || directory.is_some() => LockedSource::Elsewhere(Reason::Path),
+            () => LockedSource::Index(None),
+        }
+    }
+}
+
+fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
+    let version = one.version.as_deref().map(|version| file.version(&one.name, version)).transpose()?;
+    let line = file.line_of(&one.name);
+    let edges = |all: Vec<Dependency>| -> Result<Vec<Edge>, ProjectError> {
+        all.into_iter().map(|dependency| edge(file, line, dependency)).collect()
+    };
+    let by_name = |all: BTreeMap<String, Vec<Dependency>>| -> Result<_, ProjectError> {
+        all.into_iter().map(|(name, all)| Ok((normalised(&name), edges(all)?))).collect()
+    };
+    Ok(Locked {
+        name: normalised(one.name.get_ref()),
+        version,
+        line,
+        source: one.source.locked(),
+        directory: one.source.directory(),
+        hashes: one.sdist.into_iter().chain(one.wheels).filter_map(|file| file.hash).collect(),
+        condition: Condition::default(),
+        dependencies: edges(one.dependencies)?,
+        extras: by_name(one.extras)?,
+        groups: by_name(one.groups)?,
+    })
+}
+
+fn edge(file: &TomlFile<'_>, line: usize, one: Dependency) -> Result<Edge, ProjectError> {
+    let version = one.version.map(|version| {
+        version
+            .parse()
+            .map_err(|_| file.malformed(line, format!("it requires the version {version:?} of {}", one.name)))
+    });
+    let index = one.source.and_then(|source| match source.locked() {
+        LockedSource::Index(index) => index,
+        _ => None,
+    });
+    Ok(Edge {
+        name: normalised(&one.name),
+        version: version.transpose()?,
+        index,
+        extras: one
+            .extra
+            .map_or_else(Vec::new, OneOrMany::into_vec)
+            .iter()
+            .map(|one| normalised(one))
+            .collect(),
+        marker: one.marker,
+    })
+}
