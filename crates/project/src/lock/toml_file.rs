@@ -21,7 +21,7 @@ pub(super) struct TomlFile<'t> {
 impl<'t> TomlFile<'t> {
     pub(super) fn new(name: &'t str, text: &'t str) -> TomlFile<'t> {
         let text = text.trim_start_matches('\u{feff}');
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         TomlFile { name, text, starts: std::iter::once(0).chain(ends).collect() }
     }
 
