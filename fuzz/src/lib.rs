@@ -54,8 +54,10 @@ pub fn lint(kind: Kind, name: &str, text: &str) {
 
 /// Reads a text as each file of a project: what it declares is on its lines, and fit for a file of an image.
 pub fn project(text: &str) {
-    for name in ["requirements.txt", "pyproject.toml", ".python-version"] {
-        let project = match project::read_text(name, text) {
+    let names: Vec<String> = ["a", "dev", "gpu"].map(str::to_owned).into();
+    let chosen = project::Selection { extras: names.clone(), groups: names, ..project::Selection::default() };
+    for name in ["requirements.txt", "pyproject.toml", ".python-version", "setup.cfg"] {
+        let project = match project::read_text(name, text, &chosen) {
             Ok(project) => project,
             Err(error) => {
                 assert_clean(&diagnostic::visible::line(&error.to_string()));

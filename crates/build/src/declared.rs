@@ -224,7 +224,11 @@ fn files(project: &Project) -> ProjectFiles {
         read: project
             .read
             .iter()
-            .map(|one| FileRead { file: one.name.clone(), requirements: one.requirements })
+            .map(|one| FileRead {
+                file: one.name.clone(),
+                requirements: one.requirements,
+                parts: one.parts.clone(),
+            })
             .collect(),
         not_read: project
             .not_read

@@ -14,7 +14,7 @@ pub struct Declared<T> {
 }
 
 /// A place in a file of the project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// As it is shown: relative to the working directory.
     pub file: String,
@@ -24,6 +24,18 @@ pub struct Origin {
     pub span: Option<Range<usize>>,
     /// What is written there, without comments, hashes and logins: `torch==2.4.1`.
     pub text: String,
+    /// What the bytes of the specifier follow.
+    pub notation: Notation,
+}
+
+/// How versions are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// PEP 440: `>=2.4,<3.0`.
+    #[default]
+    Specifiers,
+    /// A constraint of Poetry: `^2.4`.
+    Poetry,
 }
 
 impl fmt::Display for Origin {
@@ -56,6 +68,8 @@ pub enum DeclaredBy {
     Main,
     /// `-c`: it limits versions of what is installed for another reason.
     Constraint,
+    /// Of uv: it is installed, in place of what else requires the package.
+    Override,
 }
 
 impl Dependency {
@@ -94,6 +108,10 @@ pub struct Index {
     pub role: IndexRole,
     /// Whether the address has a login, which is neither stored nor shown.
     pub has_login: bool,
+    /// By which a [`PackageSource`] names it: `pytorch-cu124`.
+    pub name: Option<String>,
+    /// Bytes of the name in the file.
+    pub name_span: Option<Range<usize>>,
 }
 
 /// How an index is used.
@@ -105,6 +123,23 @@ pub enum IndexRole {
     Extra,
     /// `--find-links`: a page or directory of files.
     FindLinks,
+    /// Of uv: a package comes from the first index that has it, before the default one.
+    First,
+    /// Only packages whose source names it come from it.
+    Explicit,
+    /// Of Poetry: only what no other index has.
+    Supplemental,
+}
+
+/// Where a package of the same file comes from, instead of any index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageSource {
+    /// As indexes compare it (PEP 503).
+    pub package: String,
+    /// As written: on other systems it comes from elsewhere.
+    pub marker: Option<String>,
+    /// The name of an index; `None`: a repository, an address or a directory.
+    pub index: Option<String>,
 }
 
 /// What the files of a directory declare.
@@ -118,6 +153,9 @@ pub struct Project {
     pub python: Vec<Declared<PythonRange>>,
     pub dependencies: Vec<Declared<Dependency>>,
     pub indexes: Vec<Declared<Index>>,
+    pub sources: Vec<Declared<PackageSource>>,
+    /// The extras whose requirements count.
+    pub extras: Vec<String>,
 }
 
 /// A file that was read.
@@ -127,4 +165,12 @@ pub struct ReadFile {
     pub name: String,
     /// Requirements in it; `None`: it is of a kind that has none.
     pub requirements: Option<usize>,
+    /// Extras and groups whose requirements are among them: `extra gpu`.
+    pub parts: Vec<String>,
+}
+
+impl ReadFile {
+    pub(crate) fn new(name: &str) -> ReadFile {
+        ReadFile { name: name.to_owned(), requirements: None, parts: Vec::new() }
+    }
 }

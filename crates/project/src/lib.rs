@@ -5,23 +5,29 @@
 //! files; [`changed_file`] proves that they are as they were, and writes them.
 
 mod changed_file;
+mod choice;
 mod declare;
 mod declared;
 mod error;
 mod find;
+mod index;
 mod not_read;
 pub mod patch;
+pub mod poetry;
 mod pyproject;
 mod python_version;
 mod read_text;
 mod requirement;
 pub mod requirements;
+mod setup_cfg;
 mod texts;
+mod toml_text;
 
 pub use changed_file::{ChangedFile, write_all};
 pub use declare::{Declarations, Environment, Others, declare};
 pub use declared::{
-    Declared, DeclaredBy, Dependency, Index, IndexRole, Origin, Project, PythonRange, ReadFile,
+    Declared, DeclaredBy, Dependency, Index, IndexRole, Notation, Origin, PackageSource, Project,
+    PythonRange, ReadFile,
 };
 pub use error::ProjectError;
 pub use find::{Selection, has_project_files, read, read_texts};

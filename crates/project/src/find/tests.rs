@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::disk::FILE_LIMIT_BYTES;
 use super::*;
 
 fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -15,7 +16,7 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 }
 
 fn selected(folder: &tempfile::TempDir) -> Selection {
-    Selection { directory: folder.path().to_owned(), requirements: Vec::new() }
+    Selection { directory: folder.path().to_owned(), ..Selection::default() }
 }
 
 /// Which files were read and which were not, without the folder.
@@ -68,7 +69,7 @@ fn nothing_to_read_is_an_error_that_names_what_there_is() {
         message(&[("requirements-cpu.txt", b""), ("requirements-gpu.txt", b"")]),
         "D has D/requirements-cpu.txt and D/requirements-gpu.txt and no requirements.txt"
     );
-    let missing = Selection { directory: "/no/such".into(), requirements: Vec::new() };
+    let missing = Selection { directory: "/no/such".into(), ..Selection::default() };
     assert_eq!(read(&missing).unwrap_err().to_string(), "/no/such is not a directory");
 }
 
@@ -78,13 +79,13 @@ fn nothing_outside_the_project_is_read() {
         folder(&[("secret.txt", b"token\n"), ("p/requirements.txt", b"-r ../secret.txt\n-r link.txt\n")]);
     let directory = outer.path().join("p");
     std::os::unix::fs::symlink(outer.path().join("secret.txt"), directory.join("link.txt")).unwrap();
-    let project = read(&Selection { directory: directory.clone(), requirements: Vec::new() }).unwrap();
+    let project = read(&Selection { directory: directory.clone(), ..Selection::default() }).unwrap();
     assert!(project.dependencies.is_empty());
     let reasons: Vec<_> = project.not_read.iter().map(|one| one.reason.clone()).collect();
     assert_eq!(reasons, [Reason::OutsideDirectory, Reason::OutsideDirectory]);
     // The repository is the project's too.
     fs::create_dir(outer.path().join(".git")).unwrap();
-    let project = read(&Selection { directory, requirements: Vec::new() }).unwrap();
+    let project = read(&Selection { directory, ..Selection::default() }).unwrap();
     assert_eq!(project.dependencies.len(), 2);
 }
 

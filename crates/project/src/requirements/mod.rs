@@ -5,6 +5,7 @@ pub mod lines;
 use std::path::{Component, Path, PathBuf};
 
 use diagnostic::visible;
+use resolve::parse::package_name;
 
 use crate::declared::{Declared, DeclaredBy, Index, IndexRole, Origin, Project, ReadFile};
 use crate::error::ProjectError;
@@ -36,6 +37,10 @@ pub struct Reader<'l> {
     chain: Vec<PathBuf>,
     done: Vec<(PathBuf, DeclaredBy)>,
     lines: usize,
+    /// Whether the files that declare the project itself are read.
+    pub(crate) has_own: bool,
+    /// The extras of the project that its requirements name: `-e .[train]`.
+    pub(crate) extras: Vec<String>,
 }
 
 /// Where a file is included.
@@ -49,7 +54,7 @@ pub(crate) struct Included<'i> {
 
 impl<'l> Reader<'l> {
     pub fn new(load: Load<'l>) -> Reader<'l> {
-        Reader { load, chain: Vec::new(), done: Vec::new(), lines: 0 }
+        Reader { load, chain: Vec::new(), done: Vec::new(), lines: 0, has_own: false, extras: Vec::new() }
     }
 
     /// Adds what a file and those that it includes declare.
@@ -73,12 +78,13 @@ impl<'l> Reader<'l> {
             return Err(ProjectError::TooLong { file: name, limit: LINES_LIMIT });
         }
         let index = project.read.len();
-        project.read.push(ReadFile { name: name.clone(), requirements: None });
+        project.read.push(ReadFile::new(&name));
         self.chain.push(path.clone());
         let mut own = 0;
         for line in lines(&text) {
             match option(&line.text) {
                 Some(found) => self.option(project, &path, found, &line, kind)?,
+                None if self.is_own(bare(&line.text)) => {}
                 None => {
                     requirement(project, &name, &text, &line, kind)?;
                     own += 1;
@@ -88,6 +94,17 @@ impl<'l> Reader<'l> {
         self.chain.pop();
         project.read[index].requirements = Some(own);
         Ok(())
+    }
+
+    /// Whether a requirement is the project itself: `.[train]`; takes its extras.
+    fn is_own(&mut self, text: &str) -> bool {
+        let (path, extras) = text.split_once('[').unwrap_or((text, ""));
+        if !self.has_own || path.trim().trim_end_matches('/') != "." {
+            return false;
+        }
+        let names = extras.split(']').next().unwrap_or_default().split(',').map(package_name);
+        self.extras.extend(names.filter(|name| !name.is_empty()));
+        true
     }
 
     /// The text of a file; `None`: it is not used, and the project says so.
@@ -151,6 +168,7 @@ impl<'l> Reader<'l> {
                 let by = Included { file: &file, line: line.line, named: value };
                 return self.file(project, &folder.join(value), kind, Some(by));
             }
+            ("-e" | "--editable", _) if self.is_own(value) => {}
             ("-e" | "--editable", _) => not_read(Reason::Editable),
             ("-i" | "--index-url" | "--pypi-url", _) => {
                 index(project, &file, line, IndexRole::Default, value)
@@ -192,15 +210,17 @@ fn index(project: &mut Project, file: &str, line: &Line, role: IndexRole, value:
     let name = match role {
         IndexRole::Default => "--index-url",
         IndexRole::Extra => "--extra-index-url",
-        IndexRole::FindLinks => "--find-links",
+        _ => "--find-links",
     };
     let text = visible::line(&format!("{name} {url}")).into_owned();
-    let origin = Origin { file: file.to_owned(), line: line.line, span: None, text };
-    project.indexes.push(Declared { value: Index { url, role, has_login }, origin });
+    let origin = Origin { file: file.to_owned(), line: line.line, span: None, text, ..Origin::default() };
+    project
+        .indexes
+        .push(Declared { value: Index { url, role, has_login, name: None, name_span: None }, origin });
 }
 
 /// An address without user and password.
-fn without_login(url: &str) -> (String, bool) {
+pub(crate) fn without_login(url: &str) -> (String, bool) {
     let Some((scheme, rest)) = url.split_once("://") else { return (url.to_owned(), false) };
     let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest[..host].rfind('@') {
@@ -209,7 +229,7 @@ fn without_login(url: &str) -> (String, bool) {
     }
 }
 
-fn requirement(
+pub(crate) fn requirement(
     project: &mut Project,
     file: &str,
     whole: &str,
@@ -242,6 +262,7 @@ fn requirement(
             .map(|range| line.start + range.start..line.start + range.end)
             .filter(|range| whole.get(range.clone()) == requirement::specifier(text).map(|one| &text[one])),
         text: requirement::shown(text),
+        ..Origin::default()
     };
     project.dependencies.push(Declared { value, origin });
     Ok(())

@@ -29,6 +29,8 @@ pub struct FileRead {
     pub file: String,
     /// How many requirements it has; null: it is of a kind that has none (`.python-version`).
     pub requirements: Option<usize>,
+    /// Extras and groups whose requirements are among them: `extra gpu`, `group train`.
+    pub parts: Vec<String>,
 }
 
 /// A file or line that is not used.
@@ -86,10 +88,15 @@ impl ProjectFiles {
 
 impl FileRead {
     fn text(&self) -> String {
-        match self.requirements {
-            None => self.file.clone(),
-            Some(1) => format!("{} (1 requirement)", self.file),
-            Some(count) => format!("{} ({count} requirements)", self.file),
+        let count = match self.requirements {
+            None => None,
+            Some(1) => Some("1 requirement".to_owned()),
+            Some(count) => Some(format!("{count} requirements")),
+        };
+        let words: Vec<String> = count.into_iter().chain(self.parts.iter().cloned()).collect();
+        match words.is_empty() {
+            true => self.file.clone(),
+            false => format!("{} ({})", self.file, words.join(", ")),
         }
     }
 }
@@ -99,7 +106,11 @@ mod tests {
     use super::*;
 
     fn files(read: &[(&str, Option<usize>)], not_read: &[(&str, Option<usize>, &str)]) -> ProjectFiles {
-        let read = read.iter().map(|&(file, requirements)| FileRead { file: file.into(), requirements });
+        let read = read.iter().map(|&(file, requirements)| FileRead {
+            file: file.into(),
+            requirements,
+            parts: Vec::new(),
+        });
         let not_read = not_read.iter().map(|&(file, line, reason)| FileNotRead {
             file: file.into(),
             line,
@@ -117,6 +128,9 @@ mod tests {
     fn one_line_says_what_was_read() {
         let read = files(&[("requirements.txt", Some(24)), (".python-version", None)], &[]);
         assert_eq!(read.sentence(false), "Read requirements.txt (24 requirements) and .python-version.");
+        let mut parts = files(&[("pyproject.toml", Some(2))], &[]);
+        parts.read[0].parts = vec!["extra gpu".to_owned(), "group train".to_owned()];
+        assert_eq!(parts.sentence(false), "Read pyproject.toml (2 requirements, extra gpu, group train).");
         let not_read = [
             ("requirements.txt", Some(3), "editable"),
             ("requirements.txt", Some(7), "editable"),
