@@ -54,8 +54,10 @@ pub fn lint(kind: Kind, name: &str, text: &str) {
 
 /// Reads a text as each file of a project: what it declares is on its lines, and fit for a file of an image.
 pub fn project(text: &str) {
-    for name in ["requirements.txt", "pyproject.toml", ".python-version"] {
-        let project = match project::read_text(name, text) {
+    let names: Vec<String> = ["a", "dev", "gpu"].map(str::to_owned).into();
+    let chosen = project::Selection { extras: names.clone(), groups: names, ..project::Selection::default() };
+    for name in ["requirements.txt", "pyproject.toml", ".python-version", "setup.cfg"] {
+        let project = match project::read_text(name, text, &chosen) {
             Ok(project) => project,
             Err(error) => {
                 assert_clean(&diagnostic::visible::line(&error.to_string()));
@@ -79,12 +81,12 @@ pub fn project(text: &str) {
 
 /// What a text is as each kind of a project's lock, and what of it is installed.
 pub fn project_lock(text: &str) {
-    use project::{Choice, LockFormat, read_lock};
+    use project::{Target, LockFormat, read_lock};
     let names = ["dev".to_owned(), "cuda".to_owned(), "torch".to_owned()];
     for format in [LockFormat::Uv, LockFormat::Poetry, LockFormat::Pylock] {
         for (python, architecture) in [(10, "x86_64"), (12, "aarch64")] {
             let (extras, groups, declared) = (&names[..], &names[..], &names[..]);
-            let choice = Choice { python, architecture, extras, groups, declared };
+            let choice = Target { python, architecture, extras, groups, declared };
             let read = read_lock(format, format.file_name(), text);
             let selected = read.and_then(|lock| {
                 assert!(lock.packages.iter().all(|one| one.line <= text.lines().count()), "{lock:?}");

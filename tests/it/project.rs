@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+mod metadata;
+
 struct Project {
     folder: tempfile::TempDir,
 }

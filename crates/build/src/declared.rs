@@ -239,6 +239,7 @@ fn files(project: &Project) -> ProjectFiles {
                 file: one.name.clone(),
                 requirements: one.requirements,
                 packages: one.packages,
+                parts: one.parts.clone(),
             })
             .collect(),
         not_read: project

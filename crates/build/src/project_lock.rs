@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use catalog::torch::build_of_index;
 use diagnostic::error::{Error, Kind};
 use image::request::ProjectLock;
-use project::{Lock, LockFormat, Locked, LockedSource, Project, locked};
+use project::{Lock, LockFormat, Locked, LockedSource, Project, selected};
 use resolve::lock::LockedPackage;
 use resolve::outcome::Stack;
 use resolve::parameter::Source;
@@ -28,9 +28,9 @@ pub(crate) fn of_stack(
     let Some(python) = stack.python.strip_prefix("3.").and_then(|minor| minor.parse().ok()) else {
         return Ok(None);
     };
-    let selected = locked(project, lock, python, &stack.architecture)?;
+    let installed = selected(project, lock, python, &stack.architecture)?;
     for other in architectures.iter().filter(|other| **other != stack.architecture) {
-        if locked(project, lock, python, other)? != selected {
+        if selected(project, lock, python, other)? != installed {
             let message =
                 format!("{} has other packages for {other} than for {}", lock.file, stack.architecture);
             let hint = "build one image for each processor, or leave the lock out: --without-lock";
@@ -38,7 +38,7 @@ pub(crate) fn of_stack(
         }
     }
     let is_compiled = |one: &&Locked| COMPILED.contains(&one.name.as_str());
-    let (compiled, others): (Vec<&Locked>, Vec<&Locked>) = selected.into_iter().partition(is_compiled);
+    let (compiled, others): (Vec<&Locked>, Vec<&Locked>) = installed.into_iter().partition(is_compiled);
     let packages = others.iter().map(|one| package(lock, one)).collect::<Result<_, _>>()?;
     Ok(Some(ProjectLock {
         file: lock.file.clone(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 use std::{env, fs};
 
-use project::{Choice, LockFormat, read_lock};
+use project::{LockFormat, Target, read_lock};
 
 const TIMES: u32 = 100;
 /// The packages of the recorded lock, and how often they are repeated under other names.
@@ -28,7 +28,7 @@ fn main() {
         Some(path) => fs::read_to_string(path).expect("a lock"),
         None => repeated(),
     };
-    let choice = Choice { python: 12, architecture: "x86_64", extras: &[], groups: &[], declared: &[] };
+    let choice = Target { python: 12, architecture: "x86_64", extras: &[], groups: &[], declared: &[] };
     let each = |what: &dyn Fn() -> usize| {
         what();
         let start = Instant::now();

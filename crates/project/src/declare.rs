@@ -1,7 +1,10 @@
 //! What a project requires of the resolver.
 
+mod indexes;
+mod locked;
+mod sources;
+
 use catalog::Catalog;
-use catalog::torch::build_of_index;
 use pep440_rs::VersionSpecifiers;
 use resolve::marker;
 use resolve::parameter::{Declaration, Source};
@@ -9,12 +12,13 @@ use resolve::parse::is_package;
 use resolve::request::{Requirement, RequirementKind, Versions};
 use resolve::torch_layer::comes_with_torch;
 
-use crate::declared::{Declared, DeclaredBy, Dependency, IndexRole, Origin};
+use crate::declared::{Declared, DeclaredBy, Dependency, Origin};
 use crate::error::ProjectError;
-use crate::lock::{Choice, Lock, Locked};
 use crate::project::Project;
-
-mod locked;
+pub(crate) use indexes::build_of_page;
+use indexes::{is_of_torch, of_indexes};
+pub use locked::selected;
+use sources::{Place, place};
 
 /// Where markers are evaluated: on Linux.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +84,7 @@ pub fn declare(
     }
     let is_installed = |name: &str| {
         FAMILY.contains(&name)
-            || held.iter().any(|one| one.value.kind == DeclaredBy::Main && one.value.name == name)
+            || held.iter().any(|one| one.value.kind != DeclaredBy::Constraint && one.value.name == name)
     };
     for one in &held {
         match one.value.kind == DeclaredBy::Constraint && !is_installed(&one.value.name) {
@@ -99,28 +103,13 @@ pub fn declare(
             found.others.indexes = locked::indexes(lock);
         }
         None => {
-            found.requirements.extend(of_indexes(catalog, project, &held));
+            found.requirements.extend(of_indexes(catalog, project, environment, &held));
             found.others.hashes = held.iter().filter(|one| !one.value.hashes.is_empty()).count();
             let others = project.indexes.iter().filter(|one| !is_of_torch(&one.value.url));
             found.others.indexes = others.map(|one| one.origin.clone()).collect();
         }
     }
     Ok(found)
-}
-
-/// What of a project's lock is installed with one Python.
-///
-/// # Errors
-///
-/// A marker of the lock cannot be evaluated.
-pub fn locked<'p>(
-    project: &Project,
-    lock: &'p Lock,
-    python: u32,
-    architecture: &str,
-) -> Result<Vec<&'p Locked>, ProjectError> {
-    let declared = locked::names(project);
-    lock.selected(Choice { python, architecture, extras: &[], groups: &[], declared: &declared })
 }
 
 /// Whether torchvision or torchaudio is pinned to the release that belongs to the pinned torch: it requires
@@ -164,9 +153,14 @@ fn held(
     for dependency in &project.dependencies {
         let Environment { architecture, pythons } = environment;
         let marker = dependency.value.marker.as_deref();
-        let holds = |marker| marker::holds_with_all(marker, pythons.iter().copied(), architecture);
+        let extras: Vec<&str> = project.extras.iter().map(String::as_str).collect();
+        let holds = |marker| marker::holds_with_all(marker, pythons.iter().copied(), architecture, &extras);
         match marker.map_or(Some(true), holds) {
-            Some(true) => held.push(dependency.clone()),
+            Some(true) => match place(project, dependency, environment) {
+                Place::Elsewhere => {}
+                Place::Undecided => *depends_on_python = true,
+                Place::Any | Place::Index(_) => held.push(dependency.clone()),
+            },
             Some(false) => {}
             // pip evaluates the markers of what it alone takes.
             None if is_package(&dependency.value.name) => *depends_on_python = true,
@@ -197,7 +191,7 @@ fn dependency(found: &mut Declarations, one: &Declared<Dependency>) {
     if let Some(build) = build.filter(|_| FAMILY.contains(&value.name.as_str())) {
         found.requirements.push(required(origin, build_alone(&build)));
     }
-    if !value.extras.is_empty() && value.kind == DeclaredBy::Main {
+    if !value.extras.is_empty() && value.kind != DeclaredBy::Constraint {
         found.others.packages.push(for_pip(value, ""));
     }
 }
@@ -208,7 +202,9 @@ fn for_pip(value: &Dependency, specifier: &str) -> String {
         true => String::new(),
         false => format!("[{}]", value.extras.join(",")),
     };
-    let marker = value.marker.as_ref().map_or(String::new(), |marker| format!(" ; {marker}"));
+    // pip knows no extras of the project; the marker was evaluated with them.
+    let marker = value.marker.as_ref().filter(|marker| !marker.contains("extra"));
+    let marker = marker.map_or(String::new(), |marker| format!(" ; {marker}"));
     format!("{}{extras}{specifier}{marker}", value.name)
 }
 
@@ -227,47 +223,6 @@ fn build_alone(build: &str) -> RequirementKind {
         build: Some(build.to_owned()),
         ..Versions::any()
     })
-}
-
-/// Whether an index or a page is one of PyTorch's, by its address.
-fn is_of_torch(url: &str) -> bool {
-    build_of_page(url).is_some() || url.contains("://download.pytorch.org/")
-}
-
-/// The build of an index, or of a page of one: `…/whl/cu121/torch/`, `…/whl/cu118/torch_stable.html`.
-pub(crate) fn build_of_page(url: &str) -> Option<&str> {
-    let url = url.trim_end_matches('/');
-    let folder = || url.rsplit_once('/').map(|(folder, _)| folder);
-    build_of_index(url).or_else(|| build_of_index(folder()?))
-}
-
-/// The build of torch that the indexes name, where they decide it: pip takes torch from the only index, and
-/// of two indexes the build with a local version, if both have the pinned release.
-fn of_indexes(catalog: &Catalog, project: &Project, held: &[Declared<Dependency>]) -> Option<Requirement> {
-    let torch: Vec<&Dependency> =
-        held.iter().map(|one| &one.value).filter(|one| one.name == "torch").collect();
-    if torch.iter().any(|one| one.local.is_some()) {
-        return None;
-    }
-    let is_release = |url: &str| !url.contains("/nightly/") && !url.contains("/test/");
-    let named = project.indexes.iter().filter(|one| is_release(&one.value.url));
-    let named: Vec<(&Declared<_>, &str)> =
-        named.filter_map(|one| Some((one, build_of_page(&one.value.url)?))).collect();
-    let (index, build) = named.first()?;
-    if named.iter().any(|(_, other)| other != build) {
-        return None;
-    }
-    let has_build = || {
-        torch.iter().filter(|one| one.is_pinned()).flat_map(|one| one.versions.iter()).any(|one| {
-            let release = catalog.torch().release(&one.version().to_string());
-            release.is_some_and(|release| {
-                release.build(build).is_some()
-                    || *build == catalog.torch().cpu_build() && release.cpu.is_some()
-            })
-        })
-    };
-    let decides = index.value.role == IndexRole::Default || has_build();
-    decides.then(|| required(&index.origin, build_alone(build)))
 }
 
 #[cfg(test)]

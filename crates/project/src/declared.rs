@@ -13,7 +13,7 @@ pub struct Declared<T> {
 }
 
 /// A place in a file of the project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// As it is shown: relative to the working directory.
     pub file: String,
@@ -23,6 +23,18 @@ pub struct Origin {
     pub span: Option<Range<usize>>,
     /// What is written there, without comments, hashes and logins: `torch==2.4.1`.
     pub text: String,
+    /// What the bytes of the specifier follow.
+    pub notation: Notation,
+}
+
+/// How versions are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// PEP 440: `>=2.4,<3.0`.
+    #[default]
+    Specifiers,
+    /// A constraint of Poetry: `^2.4`.
+    Poetry,
 }
 
 impl fmt::Display for Origin {
@@ -55,6 +67,8 @@ pub enum DeclaredBy {
     Main,
     /// `-c`: it limits versions of what is installed for another reason.
     Constraint,
+    /// Of uv: it is installed, in place of what else requires the package.
+    Override,
 }
 
 impl Dependency {
@@ -93,6 +107,10 @@ pub struct Index {
     pub role: IndexRole,
     /// Whether the address has a login, which is neither stored nor shown.
     pub has_login: bool,
+    /// By which a [`PackageSource`] names it: `pytorch-cu124`.
+    pub name: Option<String>,
+    /// Bytes of the name in the file.
+    pub name_span: Option<Range<usize>>,
 }
 
 /// How an index is used.
@@ -104,4 +122,21 @@ pub enum IndexRole {
     Extra,
     /// `--find-links`: a page or directory of files.
     FindLinks,
+    /// Of uv: a package comes from the first index that has it, before the default one.
+    First,
+    /// Only packages whose source names it come from it.
+    Explicit,
+    /// Of Poetry: only what no other index has.
+    Supplemental,
+}
+
+/// Where a package of the same file comes from, instead of any index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageSource {
+    /// As indexes compare it (PEP 503).
+    pub package: String,
+    /// As written: on other systems it comes from elsewhere.
+    pub marker: Option<String>,
+    /// The name of an index; `None`: a repository, an address or a directory.
+    pub index: Option<String>,
 }

@@ -1,7 +1,8 @@
 //! What is wrong with the files of a project: what a person has to fix before envdoc can say anything.
 
 use diagnostic::error::{Error, Kind};
-use resolve::marker::RequirementError;
+use diagnostic::words::and;
+use resolve::marker::{EnvironmentError, RequirementError};
 
 /// A fault of a project's files.
 #[derive(Debug, thiserror::Error)]
@@ -15,8 +16,23 @@ pub enum ProjectError {
     Choose { directory: String, candidates: String },
     #[error("{file}:{line}: not valid TOML: {why}")]
     Toml { file: String, line: usize, why: String },
-    #[error("{file}:{line}: {what}")]
-    Malformed { file: String, line: usize, what: String },
+    #[error("{file}:{line}: {key} is not {expected}")]
+    NotOfType { file: String, line: usize, key: String, expected: &'static str },
+    #[error("{file}:{line}: {key} {text:?} is not a range of versions; example: {example}")]
+    Range { file: String, line: usize, key: &'static str, text: String, example: &'static str },
+    #[error("{file}:{line}: no index has the name {name:?}")]
+    UnknownIndex { file: String, line: usize, name: String, near: Option<String> },
+    #[error("{file}:{line}: the group {name:?} does not exist")]
+    UnknownGroup { file: String, line: usize, name: String, near: Option<String> },
+    #[error("{file}:{line}: the group {again} includes itself ({})", .chain.join(" → "))]
+    CircularGroup { file: String, line: usize, again: String, chain: Vec<String> },
+    #[error("{file}:{line}: extras or groups include each other more than {limit} times")]
+    TooManyIncludes { file: String, line: usize, limit: usize },
+    #[error("{file}:{line}: {} cannot be combined", and(.names))]
+    Exclusive { file: String, line: usize, names: Vec<String> },
+    /// A name that the user gave. `what`: `extra` or `group`.
+    #[error("the project has no {what} {name:?}")]
+    NotOffered { what: &'static str, name: String, near: Option<String>, offered: Vec<String> },
     #[error("{file}:{line}: cannot read the requirement {text:?}: {why}")]
     Requirement { file: String, line: usize, text: String, why: RequirementError },
     #[error("{file}:{line}: {again} includes itself ({})", .chain.join(" → "))]
@@ -29,6 +45,16 @@ pub enum ProjectError {
     Encoding { file: String, line: usize },
     #[error("{file}: the files of the project have more than {limit} lines together")]
     TooLong { file: String, limit: usize },
+    #[error("{file}: not a lock file: it names no version of its format")]
+    NoLock { file: String },
+    #[error("{file}: format {version:?} is not supported; envdoc reads {known}")]
+    LockFormat { file: String, version: String, known: &'static str },
+    #[error("{file}:{line}: {text:?} of {name} is not a version")]
+    LockVersion { file: String, line: usize, name: String, text: String },
+    #[error("{file}:{line}: cannot evaluate the marker {text:?}: {why}")]
+    LockMarker { file: String, line: usize, text: String, why: RequirementError },
+    #[error("{file}: {why}")]
+    LockEnvironment { file: String, why: EnvironmentError },
     #[error("{lock} is older than {declared}")]
     OldLock { lock: String, declared: String, command: &'static str },
     #[error("cannot read {file}: {why}")]
@@ -46,9 +72,19 @@ impl From<ProjectError> for Error {
             ProjectError::OldLock { command, .. } => {
                 Some(format!("run `{command}`, or leave the lock out: --without-lock"))
             }
+            ProjectError::NotOffered { what, offered, .. } => Some(match &offered[..] {
+                [] => format!("no file of the project defines {what}s"),
+                names => format!("{what}s of the project: {}", names.join(", ")),
+            }),
             _ => None,
         };
-        let whole = Error::new(Kind::File, error.to_string());
+        let near = match &error {
+            ProjectError::NotOffered { near, .. }
+            | ProjectError::UnknownIndex { near, .. }
+            | ProjectError::UnknownGroup { near, .. } => near.as_deref(),
+            _ => None,
+        };
+        let whole = Error::new(Kind::File, error.to_string()).did_you_mean(near);
         hint.into_iter().fold(whole, Error::hint)
     }
 }

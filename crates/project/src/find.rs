@@ -1,26 +1,27 @@
 //! Which files of a directory are read, and what is in them.
 
-use std::io;
+mod disk;
+mod listed;
+mod locked;
+
 use std::path::{Path, PathBuf};
 
-use diagnostic::units::memory;
 use diagnostic::words::and;
 use host::file;
 
+use crate::choice::Choice;
 use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
 use crate::project::{Project, ReadFile};
-use crate::requirements::{Included, Loaded, Reader, lexical};
+use crate::pyproject::{self, Included};
+use crate::requirements::{self, Load, Loaded, Reader, lexical};
 use crate::texts::Texts;
-use crate::{pyproject, python_version};
-
-mod locked;
-
+use crate::{python_version, setup_cfg};
+use disk::Disk;
+pub(crate) use listed::purpose;
+use listed::{Listed, USUAL};
 pub use locked::LockUse;
-
-/// The largest file that is read.
-const FILE_LIMIT_BYTES: u64 = 4 << 20;
 
 /// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,18 +31,19 @@ pub struct Selection {
     /// directory.
     pub requirements: Vec<PathBuf>,
     pub lock: LockUse,
+    pub extras: Vec<String>,
+    /// Groups of `[dependency-groups]` and of Poetry.
+    pub groups: Vec<String>,
 }
 
-/// One of these is read: the first that exists.
-const USUAL: &[&str] =
-    &["requirements.txt", "requirements/base.txt", "requirements/main.txt", "requirements/prod.txt"];
 pub(crate) const PYPROJECT: &str = "pyproject.toml";
+const SETUP_CFG: &str = "setup.cfg";
 const PYTHON_VERSION: &str = ".python-version";
+const SETUP_PY: &str = "setup.py";
 
 /// Files that declare dependencies in a way that is not read.
 const OTHERS: &[(&str, Reason)] = &[
-    ("setup.py", Reason::RunsCode),
-    ("setup.cfg", Reason::NotSupported),
+    (SETUP_PY, Reason::RunsCode),
     ("environment.yml", Reason::NotSupported),
     ("environment.yaml", Reason::NotSupported),
     ("Pipfile", Reason::NotSupported),
@@ -53,8 +55,10 @@ const OTHERS: &[(&str, Reason)] = &[
 
 /// Whether a directory has a file that [`read`] would take requirements from.
 pub fn has_project_files(directory: &Path) -> bool {
-    let exists = |name: &&str| file::is_file(&directory.join(name));
-    exists(&PYPROJECT) || Listed::of(directory).chosen().is_some()
+    let text = |name: &str| file::read(&directory.join(name)).ok().flatten();
+    file::is_file(&directory.join(PYPROJECT))
+        || Listed::of(directory).chosen().is_some()
+        || text(SETUP_CFG).is_some_and(|text| setup_cfg::declares(&text))
 }
 
 /// Reads the files of a project.
@@ -68,26 +72,29 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
     if !file::is_directory(directory) {
         return Err(ProjectError::NotADirectory { name: directory.display().to_string() });
     }
-    let mut project = Project { directory: directory.clone(), ..Project::default() };
     let disk = Disk::of(selection)?;
     let mut load = |path: &Path| disk.load_with(path, texts);
-    let included = read_pyproject(&mut project, directory, &mut load)?;
+    let mut project = Project { directory: directory.clone(), ..Project::default() };
+    let mut choice = Choice::of(selection);
+    let own = read_metadata(&mut project, &mut choice, directory, &mut load)?;
     let listed = Listed::of(directory);
-    let locked = selection.lock != LockUse::Ignored && selection.requirements.is_empty();
-    let chosen = match (&selection.requirements[..], included.is_empty()) {
-        ([], true) if locked && locked::is_in(directory) => Vec::new(),
-        ([], true) => listed.chosen().into_iter().collect(),
-        ([], false) => Vec::new(),
-        (named, _) => named.to_vec(),
-    };
     let mut reader = Reader::new(&mut load);
-    let pyproject = shown(directory, PYPROJECT);
-    for name in &included {
-        let by = Included { file: &pyproject, line: 1, named: name };
-        reader.file(&mut project, &directory.join(name), DeclaredBy::Main, Some(by))?;
+    reader.has_own = own.found;
+    for Named { file, included } in &own.files {
+        let by = requirements::Included { file, line: included.line, named: &included.name };
+        reader.file(&mut project, &directory.join(&included.name), DeclaredBy::Main, Some(by))?;
     }
-    for path in &chosen {
-        reader.file(&mut project, path, DeclaredBy::Main, None)?;
+    let locked = selection.lock != LockUse::Ignored && selection.requirements.is_empty();
+    let chosen = chosen(selection, &listed, own.files.is_empty());
+    for path in chosen.into_iter().filter(|_| !locked || !locked::is_in(directory)) {
+        reader.file(&mut project, &path, DeclaredBy::Main, None)?;
+    }
+    // `-e .[train]` chooses an extra of files that were read before.
+    let more: Vec<String> = reader.extras.drain(..).filter(|name| !selection.extras.contains(name)).collect();
+    if !more.is_empty() {
+        let mut selection = selection.clone();
+        selection.extras.extend(more);
+        return read_texts(&selection, texts);
     }
     read_python_version(&mut project, directory, &mut load)?;
     let obeyed = locked && selection.lock == LockUse::Obeyed;
@@ -95,6 +102,7 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
     if project.read.is_empty() {
         return Err(nothing(directory, &listed));
     }
+    choice.check()?;
     listed.others(&mut project);
     for (name, reason) in OTHERS.iter().filter(|(name, _)| file::is_file(&directory.join(name))) {
         let file = shown(directory, name);
@@ -103,33 +111,76 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
     Ok(project)
 }
 
+/// The requirements files to read. Next to files that the metadata names, only `requirements.txt` counts.
+fn chosen(selection: &Selection, listed: &Listed, none_named: bool) -> Vec<PathBuf> {
+    if !selection.requirements.is_empty() {
+        return selection.requirements.clone();
+    }
+    let usual = lexical(&selection.directory.join(USUAL[0]));
+    listed.chosen().into_iter().filter(|path| none_named || *path == usual).collect()
+}
+
+/// What the files that declare the project itself say.
+#[derive(Debug, Default)]
+struct Metadata {
+    /// Whether one of them declares it.
+    found: bool,
+    /// Whether one of them has its dependencies.
+    dependencies: bool,
+    files: Vec<Named>,
+}
+
+/// A requirements file, and the file that names it.
+#[derive(Debug)]
+struct Named {
+    file: String,
+    included: Included,
+}
+
+fn read_metadata(
+    project: &mut Project,
+    choice: &mut Choice,
+    directory: &Path,
+    load: Load<'_>,
+) -> Result<Metadata, ProjectError> {
+    let mut metadata = Metadata::default();
+    for name in [PYPROJECT, SETUP_CFG] {
+        let path = lexical(&directory.join(name));
+        let file = path.display().to_string();
+        let included = match load(&path)? {
+            Loaded::Text(text) if name == PYPROJECT => {
+                let read = pyproject::read(project, choice, &file, &text)?;
+                metadata.found = read.own;
+                metadata.dependencies = read.dependencies;
+                read.files
+            }
+            Loaded::Text(text) if !setup_cfg::declares(&text) => continue,
+            Loaded::Text(_) if metadata.dependencies => {
+                project.not_read.push(NotRead { file, line: None, reason: Reason::Metadata });
+                continue;
+            }
+            Loaded::Text(text) => {
+                metadata.found = true;
+                setup_cfg::read(project, choice, &file, &text)?
+            }
+            Loaded::Missing => continue,
+            Loaded::Refused(reason) => {
+                project.not_read.push(NotRead { file, line: None, reason });
+                continue;
+            }
+        };
+        let named = included.into_iter().map(|included| Named { file: file.clone(), included });
+        metadata.files.extend(named);
+    }
+    Ok(metadata)
+}
+
 /// A name as it is shown.
 fn shown(directory: &Path, name: &str) -> String {
     lexical(&directory.join(name)).display().to_string()
 }
 
-fn read_pyproject(
-    project: &mut Project,
-    directory: &Path,
-    load: &mut dyn FnMut(&Path) -> Result<Loaded, ProjectError>,
-) -> Result<pyproject::Files, ProjectError> {
-    let path = lexical(&directory.join(PYPROJECT));
-    let name = path.display().to_string();
-    match load(&path)? {
-        Loaded::Text(text) => pyproject::read(project, &name, &text),
-        Loaded::Missing => Ok(Vec::new()),
-        Loaded::Refused(reason) => {
-            project.not_read.push(NotRead { file: name, line: None, reason });
-            Ok(Vec::new())
-        }
-    }
-}
-
-fn read_python_version(
-    project: &mut Project,
-    directory: &Path,
-    load: &mut dyn FnMut(&Path) -> Result<Loaded, ProjectError>,
-) -> Result<(), ProjectError> {
+fn read_python_version(project: &mut Project, directory: &Path, load: Load<'_>) -> Result<(), ProjectError> {
     let path = lexical(&directory.join(PYTHON_VERSION));
     let name = path.display().to_string();
     match load(&path)? {
@@ -137,7 +188,7 @@ fn read_python_version(
             Ok(None) => {}
             Ok(Some(python)) => {
                 project.python.push(python);
-                project.read.push(ReadFile { name, requirements: None, packages: None });
+                project.read.push(ReadFile::new(&name));
             }
             Err(not_read) => project.not_read.push(not_read),
         },
@@ -160,147 +211,6 @@ fn nothing(directory: &Path, listed: &Listed) -> ProjectError {
     }
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     ProjectError::Choose { directory, candidates: and(&candidates) }
-}
-
-/// The requirements files of a directory, sorted.
-#[derive(Debug)]
-struct Listed {
-    directory: PathBuf,
-    files: Vec<PathBuf>,
-}
-
-impl Listed {
-    fn of(directory: &Path) -> Listed {
-        let of_folder = |folder: PathBuf, any: bool| {
-            let is_one = move |path: &PathBuf| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let named = any || name.starts_with("requirements");
-                named && (name.ends_with(".txt") || name.ends_with(".in")) && file::is_file(path)
-            };
-            file::entries(&folder).into_iter().filter(is_one)
-        };
-        let own = of_folder(directory.to_owned(), false);
-        let files: Vec<PathBuf> =
-            own.chain(of_folder(directory.join("requirements"), true)).map(|path| lexical(&path)).collect();
-        // Of a file and what a tool makes of it the latter is what is installed.
-        let compiled = |path: &PathBuf| {
-            path.extension().is_some_and(|one| one == "in") && files.contains(&path.with_extension("txt"))
-        };
-        let files = files.iter().filter(|path| !compiled(path)).cloned().collect();
-        Listed { directory: directory.to_owned(), files }
-    }
-
-    fn chosen(&self) -> Option<PathBuf> {
-        let in_directory = |name: &&str| lexical(&self.directory.join(name));
-        let usual = USUAL.iter().map(in_directory);
-        let sources = USUAL.iter().map(|name| in_directory(name).with_extension("in"));
-        usual.chain(sources).find(|path| self.files.contains(path)).or(match &self.files[..] {
-            [only] => Some(only.clone()),
-            _ => None,
-        })
-    }
-
-    /// Adds those that were not read.
-    fn others(self, project: &mut Project) {
-        for path in self.files {
-            let file = path.display().to_string();
-            let known = project.read.iter().any(|one| one.name == file)
-                || project.not_read.iter().any(|one| one.file == file && one.line.is_none());
-            if !known {
-                let reason = Reason::NotChosen { kind: kind(&path) };
-                project.not_read.push(NotRead { file, line: None, reason });
-            }
-        }
-    }
-}
-
-/// The purpose of a requirements file, by the words in its name.
-fn kind(path: &Path) -> Option<&'static str> {
-    const KINDS: &[(&str, &[&str])] = &[
-        ("development", &["dev", "develop", "development", "test", "tests", "testing", "lint", "ci"]),
-        ("documentation", &["doc", "docs"]),
-        ("constraints", &["constraints"]),
-    ];
-    let stem = path.file_stem()?.to_string_lossy().to_lowercase();
-    let words: Vec<&str> = stem.split(['-', '_', '.']).collect();
-    KINDS.iter().find(|(_, names)| names.iter().any(|name| words.contains(name))).map(|(kind, _)| *kind)
-}
-
-/// The directories below which files are read.
-#[derive(Debug)]
-struct Disk {
-    roots: Vec<PathBuf>,
-}
-
-impl Disk {
-    fn of(selection: &Selection) -> Result<Disk, ProjectError> {
-        let real = |path: &Path| {
-            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-            file::canonical(path).map_err(|error| unreadable(path, &error))
-        };
-        let own = real(&selection.directory)?;
-        let repository = own.ancestors().find(|folder| file::exists(&folder.join(".git")));
-        let mut roots = vec![repository.unwrap_or(&own).to_owned()];
-        // A file that a person named, and those next to it.
-        for path in &selection.requirements {
-            roots.push(real(path.parent().unwrap_or(Path::new(".")))?);
-        }
-        Ok(Disk { roots })
-    }
-
-    fn load_with(&self, path: &Path, texts: &mut Texts) -> Result<Loaded, ProjectError> {
-        let name = lexical(path).display().to_string();
-        if let Some(text) = texts.instead.get(&name) {
-            return Ok(Loaded::Text(text.clone()));
-        }
-        let loaded = self.load(path)?;
-        if let Loaded::Text(text) = &loaded {
-            texts.add(name, text, file::read_bytes(path).ok().as_deref());
-        }
-        Ok(loaded)
-    }
-
-    fn load(&self, path: &Path) -> Result<Loaded, ProjectError> {
-        let real = match file::canonical(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Loaded::Missing),
-            real => real.map_err(|error| unreadable(path, &error))?,
-        };
-        if !self.roots.iter().any(|root| real.starts_with(root)) {
-            return Ok(Loaded::Refused(Reason::OutsideDirectory));
-        }
-        match file::marked_text_up_to(&real, FILE_LIMIT_BYTES) {
-            Ok(text) => Ok(Loaded::Text(text)),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                Ok(Loaded::Refused(Reason::TooLarge { limit: memory(FILE_LIMIT_BYTES) }))
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                decoded(path, &real).map(Loaded::Text)
-            }
-            Err(error) => Err(unreadable(path, &error)),
-        }
-    }
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> ProjectError {
-    ProjectError::Io { file: path.display().to_string(), why: file::why_unreadable(error) }
-}
-
-/// The text of a file that is not UTF-8, where its first lines name Latin-1 (PEP 263), as pip reads it.
-fn decoded(shown: &Path, path: &Path) -> Result<String, ProjectError> {
-    let file = shown.display().to_string();
-    let bytes = file::read_bytes(path)
-        .map_err(|error| ProjectError::Io { file: file.clone(), why: error.message })?;
-    let latin = ["latin-1", "latin1", "iso-8859-1", "iso-8859-15", "cp1252", "windows-1252"];
-    let head: String = bytes.iter().take(200).map(|&byte| char::from(byte)).collect();
-    let comments = head.lines().take(2).filter(|line| line.trim_start().starts_with('#'));
-    let named = comments.filter_map(|line| line.split_once("coding"));
-    let mut names = named.map(|(_, rest)| rest.trim_start_matches([':', '=', ' ']).to_lowercase());
-    if names.any(|name| latin.iter().any(|one| name.starts_with(one))) {
-        return Ok(bytes.iter().map(|&byte| char::from(byte)).collect());
-    }
-    let valid = std::str::from_utf8(&bytes).err().map_or(0, |error| error.valid_up_to());
-    let line = bytes[..valid].iter().filter(|&&byte| byte == b'\n').count() + 1;
-    Err(ProjectError::Encoding { file, line })
 }
 
 #[cfg(test)]

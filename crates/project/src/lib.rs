@@ -5,28 +5,35 @@
 //! files; [`changed_file`] proves that they are as they were, and writes them.
 
 mod changed_file;
+mod choice;
 mod declare;
 mod declared;
 mod error;
 mod find;
+mod index;
 mod lock;
 mod not_read;
 pub mod patch;
+pub mod poetry;
 mod project;
 mod pyproject;
 mod python_version;
 mod read_text;
 mod requirement;
 pub mod requirements;
+mod setup_cfg;
 mod texts;
+mod toml_text;
 mod url;
 
 pub use changed_file::{ChangedFile, write_all};
-pub use declare::{Declarations, Environment, Others, declare, locked};
-pub use declared::{Declared, DeclaredBy, Dependency, Index, IndexRole, Origin, PythonRange};
+pub use declare::{Declarations, Environment, Others, declare, selected};
+pub use declared::{
+    Declared, DeclaredBy, Dependency, Index, IndexRole, Notation, Origin, PackageSource, PythonRange,
+};
 pub use error::ProjectError;
 pub use find::{LockUse, Selection, has_project_files, read, read_texts};
-pub use lock::{Choice, Lock, LockFormat, Locked, LockedSource, read_lock};
+pub use lock::{Edge, Lock, LockFormat, Locked, LockedSource, Target, read_lock};
 pub use not_read::{NotRead, Reason};
 pub use project::{Project, ReadFile};
 pub use read_text::read_text;

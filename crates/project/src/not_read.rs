@@ -39,6 +39,9 @@ pub enum Reason {
     /// Another file of the same kind is used.
     #[error("{}", .kind.unwrap_or("not chosen"))]
     NotChosen { kind: Option<&'static str> },
+    /// `[project]` of pyproject.toml has what it declares too.
+    #[error("pyproject.toml declares the project")]
+    Metadata,
     /// Only running it gives its content.
     #[error("runs code")]
     RunsCode,
@@ -56,10 +59,26 @@ pub enum Reason {
     /// A table of a TOML file.
     #[error("{name} is not supported")]
     Table { name: String },
-    #[error("extras {names}")]
+    /// They are not chosen.
+    #[error("extra {name}: add --extra {name}")]
+    Extra { name: String },
+    #[error("extras {names}: add --extra NAME")]
     Extras { names: String },
-    #[error("groups {names}")]
+    #[error("group {name}: add --group {name}")]
+    Group { name: String },
+    #[error("groups {names}: add --group NAME")]
     Groups { names: String },
+    /// A source of packages that holds with an extra or group only, and none is chosen.
+    #[error("the index of {packages} depends on the {what}: add {options}")]
+    ChooseSource { packages: String, what: &'static str, options: String },
+    /// `environments` of uv.
+    #[error("environments leave out Linux")]
+    OtherSystems,
+    #[error("replaced by override-dependencies")]
+    Overridden,
+    /// `^2.4 || ^3.0` of Poetry.
+    #[error("{text:?} cannot be expressed as a range")]
+    NoRange { text: String },
     #[error("option {name} is unknown")]
     UnknownOption { name: String },
 }

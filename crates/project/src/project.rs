@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::declared::{Declared, Dependency, Index, PythonRange};
+use crate::declared::{Declared, Dependency, Index, PackageSource, PythonRange};
 use crate::lock::Lock;
 
 /// What the files of a directory declare.
@@ -16,6 +16,11 @@ pub struct Project {
     pub python: Vec<Declared<PythonRange>>,
     pub dependencies: Vec<Declared<Dependency>>,
     pub indexes: Vec<Declared<Index>>,
+    pub sources: Vec<Declared<PackageSource>>,
+    /// The extras whose requirements count.
+    pub extras: Vec<String>,
+    /// The dependency groups whose requirements count.
+    pub groups: Vec<String>,
     /// It decides the versions.
     pub lock: Option<Lock>,
 }
@@ -29,4 +34,12 @@ pub struct ReadFile {
     pub requirements: Option<usize>,
     /// Packages of a lock.
     pub packages: Option<usize>,
+    /// Extras and groups whose requirements are among them: `extra gpu`.
+    pub parts: Vec<String>,
+}
+
+impl ReadFile {
+    pub(crate) fn new(name: &str) -> ReadFile {
+        ReadFile { name: name.to_owned(), requirements: None, packages: None, parts: Vec::new() }
+    }
 }

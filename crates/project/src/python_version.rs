@@ -28,6 +28,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Option<Declared<PythonRange
                 line: index + 1,
                 span: Some(start + word.len() - written.len()..start + word.len()),
                 text: written.to_owned(),
+                ..Origin::default()
             };
             return Ok(Some(Declared { value: PythonRange { specifiers }, origin }));
         }

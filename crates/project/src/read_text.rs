@@ -2,25 +2,31 @@
 
 use std::path::Path;
 
+use crate::choice::Choice;
 use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
+use crate::find::Selection;
 use crate::not_read::Reason;
 use crate::project::{Project, ReadFile};
 use crate::requirements::{Loaded, Reader};
-use crate::{pyproject, python_version};
+use crate::{pyproject, python_version, setup_cfg};
 
-/// Reads a `pyproject.toml`, a `.python-version` or, by any other name, a requirements file. Files that it
-/// includes are not read.
-pub fn read_text(name: &str, text: &str) -> Result<Project, ProjectError> {
+/// Reads a `pyproject.toml`, a `setup.cfg`, a `.python-version` or, by any other name, a requirements file.
+/// Files that it includes are not read. Of `selection` extras and groups count.
+pub fn read_text(name: &str, text: &str, selection: &Selection) -> Result<Project, ProjectError> {
     let mut project = Project::default();
+    let mut choice = Choice::of(selection);
     match Path::new(name).file_name().and_then(|name| name.to_str()) {
         Some("pyproject.toml") => {
-            pyproject::read(&mut project, name, text)?;
+            pyproject::read(&mut project, &mut choice, name, text)?;
+        }
+        Some("setup.cfg") => {
+            setup_cfg::read(&mut project, &mut choice, name, text)?;
         }
         Some(".python-version") => match python_version::read(name, text) {
             Ok(python) => {
                 project.python.extend(python);
-                project.read.push(ReadFile { name: name.to_owned(), requirements: None, packages: None });
+                project.read.push(ReadFile::new(name));
             }
             Err(not_read) => project.not_read.push(not_read),
         },

@@ -54,6 +54,14 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, RequirementError> {
     }))
 }
 
+/// A marker that holds where both do.
+pub(crate) fn both(one: Option<&str>, other: Option<&str>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Some(format!("({one}) and ({other})")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
+}
+
 /// `${TOKEN}`, which pip replaces: the name of the variable.
 pub(crate) fn variable(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("${")?;
@@ -107,7 +115,7 @@ fn local(version: &Version) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("."))
 }
 
-fn without_local(one: VersionSpecifier) -> VersionSpecifier {
+pub(crate) fn without_local(one: VersionSpecifier) -> VersionSpecifier {
     if !one.version().is_local() {
         return one;
     }

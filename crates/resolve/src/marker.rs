@@ -74,18 +74,21 @@ fn deepest(text: &str) -> usize {
     deepest
 }
 
-/// Whether a marker holds on Linux with each of these CPythons; `None`: with some only, or it is no marker.
+/// Whether a marker holds on Linux with each of these CPythons and these extras; `None`: with some Pythons
+/// only, or it is no marker.
 pub fn holds_with_all(
     marker: &str,
     pythons: impl IntoIterator<Item = u32>,
     architecture: &str,
+    extras: &[&str],
 ) -> Option<bool> {
+    let extras: Vec<ExtraName> = extras.iter().filter_map(|name| ExtraName::from_str(name).ok()).collect();
     let requirement = requirement(&format!("x ; {marker}")).ok()?;
     let answers: Option<Vec<bool>> = pythons
         .into_iter()
         .map(|python| {
             let environment = environment(python, architecture).ok()?;
-            Some(requirement.marker.evaluate(&environment, &[] as &[ExtraName]))
+            Some(requirement.marker.evaluate(&environment, &extras))
         })
         .collect();
     let answers = answers?;
@@ -162,7 +165,8 @@ mod tests {
         for text in ["x ; python_version >= \".49\"\0\0ï", "x ; python_version >= '3' 'ï'", "größe"] {
             assert!(matches!(requirement(text), Err(RequirementError::NotAscii(_))), "{text}");
         }
-        assert!(holds_with_all("python_version >= \".49\"\0\0ï", [12], "x86_64").is_none());
+        assert!(holds_with_all("python_version >= \".49\"\0\0ï", [12], "x86_64", &[]).is_none());
+        assert!(holds_with_all("extra == 'a'", [12], "x86_64", &["b", "a"]).unwrap());
     }
 
     #[test]
@@ -179,7 +183,7 @@ mod tests {
     fn nested_parentheses_do_not_exhaust_the_stack() {
         let nested = |levels: usize| {
             let marker = format!("{}os_name == 'posix'{}", "(".repeat(levels), ")".repeat(levels));
-            holds_with_all(&marker, [12], "x86_64")
+            holds_with_all(&marker, [12], "x86_64", &[])
         };
         assert_eq!((nested(NESTED_MAX), nested(NESTED_MAX + 1), nested(500_000)), (Some(true), None, None));
         let error = requirement(&format!("x ; {}", "(".repeat(500_000))).unwrap_err();

@@ -6,7 +6,7 @@ use super::{Args, Which};
 use crate::cli::image::pairs;
 use ::build::{BuildRequest, ProjectRequest, Source};
 use ::config::Settings;
-use ::project::{Selection, has_project_files};
+use ::project::has_project_files;
 use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
 use resolve::parse::StackOptions;
@@ -47,7 +47,7 @@ impl Args {
 
     /// That the files of this directory are not read, where a user may expect it.
     pub(super) fn not_read(&self) -> Option<&'static str> {
-        let named = self.context.is_some() || self.no_project || self.image.project.is_named();
+        let named = self.context.is_some() || self.no_project || self.image.project.is_given();
         let other = self.file.is_some() || self.image.request.is_some();
         (!named && !other && has_project_files(Path::new(".")))
             .then_some("requirements in this directory are ignored; to use them: `envdoc build .`")
@@ -56,11 +56,11 @@ impl Args {
     /// The project that is named, else the context, where that is named and nothing else is.
     fn project(&self, named: Option<ProjectRequest>) -> Option<ProjectRequest> {
         let of_context = self.context.clone().filter(|_| !self.no_project && self.image.request.is_none());
-        named.or_else(|| {
-            let lock = self.image.project.lock_use();
-            let selection = Selection { directory: of_context?, lock, ..Selection::default() };
-            Some(ProjectRequest { selection, optional: true, ..ProjectRequest::default() })
-        })
+        let args = &self.image.project;
+        match of_context.filter(|_| !args.is_named()) {
+            Some(context) => Some(ProjectRequest { optional: !args.is_given(), ..args.request_in(context) }),
+            None => named,
+        }
     }
 
     fn source(&self, settings: &Settings) -> Result<Source, Error> {
@@ -69,7 +69,7 @@ impl Args {
             request.project = self.project(request.project);
             return Ok(Source::Planned(Box::new(request)));
         };
-        if self.image.project.is_named()
+        if self.image.project.is_given()
             || self.image.request.is_some()
             || self.image.stack.stack_options() != StackOptions::default()
         {

@@ -9,6 +9,7 @@ use crate::kind::Kind;
 use crate::pythons_required;
 use crate::read::packages::PackageList;
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use ::project::poetry::constraint::specifiers as constraint;
 
 pub(crate) const RULE: Rule = Rule {
     id: "requires-python-too-wide",
@@ -186,32 +187,6 @@ fn of_poetry(file: &toml::Table) -> Option<Project> {
         pythons: constraint(written)?,
         packages: packages.collect(),
     })
-}
-
-/// A constraint of Poetry: `^3.8`, `~2.6`, `2.6.0`, and the specifiers of PEP 440.
-fn constraint(text: &str) -> Option<VersionSpecifiers> {
-    let text = text.trim();
-    if text.contains('|') || text == "*" {
-        return None;
-    }
-    let raised = |base: &str, keep: usize| {
-        let numbers: Option<Vec<u64>> = base.split('.').map(|part| part.parse().ok()).collect();
-        let numbers = numbers?;
-        let keep = keep.min(numbers.len() - 1);
-        let mut upper = numbers[..=keep].to_vec();
-        *upper.last_mut()? += 1;
-        let upper: Vec<String> = upper.iter().map(u64::to_string).collect();
-        format!(">={base},<{}", upper.join(".")).parse().ok()
-    };
-    if let Some(base) = text.strip_prefix('^') {
-        let first = base.split('.').position(|part| part != "0")?;
-        return raised(base, first);
-    }
-    match text.strip_prefix('~').filter(|rest| !rest.starts_with('=')) {
-        Some(base) => raised(base, 1),
-        None if text.starts_with(|letter: char| letter.is_ascii_digit()) => format!("=={text}").parse().ok(),
-        None => text.parse().ok(),
-    }
 }
 
 /// The lowest minor release of Python 3 that specifiers allow.

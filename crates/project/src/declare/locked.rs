@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use pep440_rs::{VersionSpecifier, VersionSpecifiers};
-use resolve::parse::is_package;
+use resolve::parse::{is_package, package_name};
 use resolve::request::Requirement;
 use resolve::torch_layer::comes_with_torch;
 
 use super::{Environment, build_alone, build_of_page, is_of_torch, of_library, required};
 use crate::declared::{Declared, DeclaredBy, Dependency, Origin};
 use crate::error::ProjectError;
-use crate::lock::{Choice, Lock, Locked, LockedSource};
+use crate::lock::{Edge, Lock, Locked, LockedSource, Target};
 use crate::project::Project;
 
 /// The pins of a lock that hold with each of the Pythons. `depends_on_python` becomes true where another one
@@ -22,12 +22,9 @@ pub(super) fn held(
     environment: Environment<'_>,
     depends_on_python: &mut bool,
 ) -> Result<Vec<Declared<Dependency>>, ProjectError> {
-    let declared = names(project);
     let Environment { architecture, pythons } = environment;
-    let choice =
-        |&python: &u32| Choice { python, architecture, extras: &[], groups: &[], declared: &declared };
-    let sets: Vec<Vec<&Locked>> =
-        pythons.iter().map(|python| lock.selected(choice(python))).collect::<Result<_, _>>()?;
+    let of_python = |python: &u32| selected(project, lock, *python, architecture);
+    let sets: Vec<Vec<&Locked>> = pythons.iter().map(of_python).collect::<Result<_, _>>()?;
     let Some((first, others)) = sets.split_first() else { return Ok(Vec::new()) };
     let (same, differing): (Vec<&Locked>, Vec<&Locked>) =
         first.iter().partition(|one| others.iter().all(|other| other.contains(one)));
@@ -37,10 +34,28 @@ pub(super) fn held(
     Ok(same.iter().filter_map(|one| dependency(lock, one)).collect())
 }
 
-/// The names of what the project requires itself.
-pub(super) fn names(project: &Project) -> Vec<String> {
-    let own = project.dependencies.iter().filter(|one| one.value.kind == DeclaredBy::Main);
-    own.map(|one| one.value.name.clone()).collect()
+/// What of a project's lock is installed with one Python.
+///
+/// # Errors
+///
+/// A marker of the lock cannot be evaluated.
+pub fn selected<'l>(
+    project: &Project,
+    lock: &'l Lock,
+    python: u32,
+    architecture: &str,
+) -> Result<Vec<&'l Locked>, ProjectError> {
+    let own = project.dependencies.iter().map(|one| &one.value);
+    let edge = |one: &Dependency| Edge {
+        name: one.name.clone(),
+        extras: one.extras.iter().map(|extra| package_name(extra)).collect(),
+        marker: one.marker.clone(),
+        ..Edge::default()
+    };
+    let declared: Vec<Edge> =
+        own.filter(|one| one.kind == DeclaredBy::Main && lock.needs_declared()).map(edge).collect();
+    let (extras, groups) = (&project.extras[..], &project.groups[..]);
+    lock.selected(Target { python, architecture, extras, groups, declared: &declared })
 }
 
 fn dependency(lock: &Lock, one: &Locked) -> Option<Declared<Dependency>> {
@@ -58,7 +73,7 @@ fn dependency(lock: &Lock, one: &Locked) -> Option<Declared<Dependency>> {
     let text = format!("{}=={version}", one.name);
     Some(Declared {
         value: dependency,
-        origin: Origin { file: lock.file.clone(), line: one.line, span: None, text },
+        origin: Origin { file: lock.file.clone(), line: one.line, span: None, text, ..Origin::default() },
     })
 }
 
@@ -106,6 +121,7 @@ pub(super) fn indexes(lock: &Lock) -> Vec<Origin> {
         line: one.line,
         span: None,
         text: diagnostic::visible::line(url).into_owned(),
+        ..Origin::default()
     };
     others.map(origin).collect()
 }

@@ -91,3 +91,50 @@ fn an_index_of_a_build_is_a_requirement_where_it_decides() {
         1
     );
 }
+
+fn of_pyproject(text: &str, extras: &[&str], pythons: &[u32]) -> (Vec<String>, Declarations) {
+    let extras = extras.iter().map(|one| (*one).to_owned()).collect();
+    let selection = crate::Selection { extras, ..crate::Selection::default() };
+    let project = crate::read_text("p.toml/pyproject.toml", text, &selection).unwrap();
+    let environment = Environment { architecture: "x86_64", pythons };
+    let found = declare(resolve::testing::universe().catalog, &project, environment).unwrap();
+    let sources = found.requirements.iter().map(|one| one.source.to_string());
+    (sources.map(|one| one.replace("p.toml/pyproject.toml:", "")).collect(), found)
+}
+
+/// uv takes torch from the index that a source names, or from the first one that has it.
+#[test]
+fn a_source_or_the_first_index_of_uv_decides_the_build() {
+    let torch = "[project]\nname = \"a\"\ndependencies = [\"torch>=2.4\"]\n";
+    let index = |name: &str, more: &str| {
+        format!(
+            "[[tool.uv.index]]\nname = \"{name}\"\n\
+             url = \"https://download.pytorch.org/whl/{name}\"\n{more}\n"
+        )
+    };
+    let explicit = index("cu124", "explicit = true");
+    assert_eq!(of_pyproject(&format!("{torch}{explicit}"), &[], &[12]).0, ["3 torch>=2.4"]);
+    let sources = format!("{torch}{explicit}[tool.uv.sources]\ntorch = {{index = \"cu124\"}}\n");
+    let expected = ["3 torch>=2.4", "9 index https://download.pytorch.org/whl/cu124 for torch"];
+    assert_eq!(of_pyproject(&sources, &[], &[12]).0, expected);
+    let common = format!("{torch}{}{}", index("cu124", ""), index("cu118", ""));
+    let expected = ["3 torch>=2.4", "6 index https://download.pytorch.org/whl/cu124"];
+    assert_eq!(of_pyproject(&common, &[], &[12]).0, expected);
+    let git = format!("{torch}[tool.uv.sources]\ntorch = {{git = \"https://h.example/torch\"}}\n");
+    assert!(of_pyproject(&git, &[], &[12]).0.is_empty());
+    let marker = "torch = {git = \"https://h.example/torch\", marker = \"python_version < '3.11'\"}";
+    let (shown, found) = of_pyproject(&format!("{torch}[tool.uv.sources]\n{marker}\n"), &[], &[10, 12]);
+    assert!(shown.is_empty() && found.depends_on_python);
+}
+
+#[test]
+fn markers_of_extras_hold_for_chosen_extras_only() {
+    let text = "[tool.poetry.dependencies]\ntorch = [{version = \"2.4.1\", markers = \"extra == 'old'\"}, \
+        {version = \"2.7.1\", markers = \"extra != 'old'\"}]\n\
+        a = {version = \"1.0\", markers = \"extra == 'old'\"}\n\
+        [tool.poetry.extras]\nold = []\n";
+    let (shown, found) = of_pyproject(text, &["old"], &[12]);
+    assert_eq!((shown, found.others.packages), (vec!["2 torch 2.4.1".to_owned()], vec!["a==1.0".to_owned()]));
+    let (shown, found) = of_pyproject(text, &[], &[12]);
+    assert_eq!((shown, found.others.packages.len()), (vec!["2 torch 2.7.1".to_owned()], 0));
+}

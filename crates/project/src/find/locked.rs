@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::PYPROJECT;
+use crate::choice::Choice;
 use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
 use crate::lock::{FORMATS, Lock, Locked, LockedSource, read_lock};
@@ -78,7 +79,7 @@ fn parts(project: &mut Project, directory: &Path, lock: &Lock, load: Load<'_>) -
         }
         match load(&path)? {
             Loaded::Text(text) => {
-                pyproject::read(project, &name, &text)?;
+                pyproject::read(project, &mut Choice::default(), &name, &text)?;
             }
             Loaded::Missing => {}
             Loaded::Refused(reason) => project.not_read.push(NotRead { file: name, line: None, reason }),
@@ -101,7 +102,7 @@ fn take(project: &mut Project, lock: Lock) -> Result<Option<Reason>, ProjectErro
     });
     project.not_read.extend(elsewhere);
     let packages = Some(lock.packages.iter().filter(|one| one.source != LockedSource::Own).count());
-    project.read.push(ReadFile { name: file, requirements: None, packages });
+    project.read.push(ReadFile { packages, ..ReadFile::new(&file) });
     project.lock = Some(lock);
     Ok(None)
 }

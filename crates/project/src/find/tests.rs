@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::disk::FILE_LIMIT_BYTES;
 use super::*;
 
 fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {

@@ -10,7 +10,7 @@ mod uv;
 
 use std::collections::BTreeMap;
 
-use pep440_rs::Version;
+use pep440_rs::{Version, VersionSpecifiers};
 
 use crate::declared::{Declared, PythonRange};
 use crate::error::ProjectError;
@@ -92,14 +92,16 @@ struct Grouped {
 
 /// A requirement of one package on another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Edge {
-    name: String,
-    /// Where the lock has several versions.
-    version: Option<Version>,
-    /// The index, where the lock has the version from several.
-    index: Option<String>,
-    extras: Vec<String>,
-    marker: Option<String>,
+pub struct Edge {
+    pub name: String,
+    pub extras: Vec<String>,
+    pub marker: Option<String>,
+    /// Empty: any.
+    pub versions: VersionSpecifiers,
+    /// With its local part, where the lock has several versions.
+    pub exact: Option<Version>,
+    /// Where the lock has the version from several.
+    pub source: Option<LockedSource>,
 }
 
 /// What is asked for in the first place.
@@ -115,15 +117,15 @@ enum Roots {
 
 /// What a machine and the user choose of a lock.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice<'c> {
+pub struct Target<'c> {
     /// The minor number of CPython 3.
     pub python: u32,
     /// `x86_64`
     pub architecture: &'c str,
     pub extras: &'c [String],
     pub groups: &'c [String],
-    /// Names of what the project declares itself.
-    pub declared: &'c [String],
+    /// What the project declares itself, of which `poetry.lock` before 2.1 says nothing.
+    pub declared: &'c [Edge],
 }
 
 impl LockFormat {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -9,9 +10,10 @@ use super::toml_file::{OneOrMany, TomlFile, normalised, of_index};
 use super::{Condition, Edge, Grouped, Lock, LockFormat, Locked, LockedSource, Roots};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
+use crate::poetry::constraint::specifiers;
 
 /// Versions of the format that are read: of Poetry 1.3 to 2.
-const VERSIONS: &[&str] = &["2.0", "2.1"];
+const VERSIONS: &str = "2.0, 2.1";
 /// Since this one every package has its groups.
 const WITH_GROUPS: &str = "2.1";
 
@@ -61,8 +63,9 @@ struct Artifact {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Dependency {
-    Version(#[allow(dead_code)] String),
+    Version(String),
     Table {
+        version: Option<String>,
         markers: Option<String>,
         #[serde(default)]
         optional: bool,
@@ -94,8 +97,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
 }
 
 fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
-    let version = file.version(&one.name, &one.version)?;
-    let line = file.line_of(&one.name);
+    let (line, name) = (file.line_of(&one.name), one.name.get_ref());
+    let version = file.version(line, name, &one.version)?;
     let source = match one.source.as_ref().map(|source| (source.r#type.as_deref(), source.url.as_deref())) {
         None => LockedSource::Index(None),
         Some((Some("legacy"), url)) => of_index(url),
@@ -110,7 +113,7 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
         (normalised(extra), edges.filter(named).cloned().collect())
     });
     Ok(Locked {
-        name: normalised(one.name.get_ref()),
+        name: normalised(name),
         version: Some(version),
         line,
         source,
@@ -142,13 +145,20 @@ fn condition(groups: Option<Vec<String>>, markers: Option<Markers>, optional: bo
     Condition { markers: of_all.into_iter().collect(), groups, optional }
 }
 
+/// The versions of a constraint; one that is no range of PEP 440 allows any.
+fn versions(text: &str) -> VersionSpecifiers {
+    specifiers(text).unwrap_or_default()
+}
+
 fn edges((name, all): (String, OneOrMany<Dependency>)) -> Vec<(Edge, bool)> {
     let edge = |one: Dependency| match one {
-        Dependency::Version(_) => (Edge { name: normalised(&name), ..Edge::default() }, false),
-        Dependency::Table { markers, optional, extras } => {
+        Dependency::Version(version) => {
+            (Edge { name: normalised(&name), versions: versions(&version), ..Edge::default() }, false)
+        }
+        Dependency::Table { version, markers, optional, extras } => {
             let extras = extras.iter().map(|extra| normalised(extra)).collect();
-            // The marker of an optional dependency repeats its extra: `extra == "x"`.
-            (Edge { name: normalised(&name), extras, marker: markers, ..Edge::default() }, optional)
+            let versions = version.as_deref().map(versions).unwrap_or_default();
+            (Edge { name: normalised(&name), extras, marker: markers, versions, ..Edge::default() }, optional)
         }
     };
     all.into_vec().into_iter().map(edge).collect()

@@ -12,7 +12,7 @@ use crate::error::ProjectError;
 use crate::not_read::Reason;
 
 /// Versions of the format that are read.
-const VERSIONS: &[&str] = &["1.0"];
+const VERSIONS: &str = "1.0";
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -60,7 +60,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
 }
 
 fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
-    let version = one.version.as_deref().map(|version| file.version(&one.name, version)).transpose()?;
+    let (line, name) = (file.line_of(&one.name), one.name.get_ref());
+    let version = one.version.as_deref().map(|version| file.version(line, name, version)).transpose()?;
     let source = match &one {
         Package { vcs: Some(_), .. } => LockedSource::Elsewhere(Reason::Vcs),
         Package { directory: Some(_), .. } => LockedSource::Elsewhere(Reason::Path),
@@ -71,9 +72,9 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
     let hashes =
         artifacts.flat_map(|one| one.hashes.into_iter().map(|(kind, hash)| format!("{kind}:{hash}")));
     Ok(Locked {
-        name: normalised(one.name.get_ref()),
+        name: normalised(name),
         version,
-        line: file.line_of(&one.name),
+        line,
         source,
         directory: None,
         hashes: hashes.collect(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use resolve::marker::{Environment, Marker};
 
-use super::{Choice, Edge, Lock, LockFormat, Locked, LockedSource, Roots};
+use super::{Edge, Lock, LockFormat, Locked, LockedSource, Roots, Target};
 use crate::error::ProjectError;
 
 /// The group of a project's own dependencies in `poetry.lock`.
@@ -16,7 +16,7 @@ impl Lock {
     /// # Errors
     ///
     /// A marker of the file cannot be evaluated.
-    pub fn selected(&self, choice: Choice<'_>) -> Result<Vec<&Locked>, ProjectError> {
+    pub fn selected(&self, choice: Target<'_>) -> Result<Vec<&Locked>, ProjectError> {
         let mut walk = Walk::new(self, choice)?;
         match &self.roots {
             Roots::Everything => {
@@ -33,8 +33,8 @@ impl Lock {
                 }
             }
             Roots::Declared => {
-                for name in choice.declared {
-                    walk.edge(&Edge { name: name.clone(), ..Edge::default() }, 0)?;
+                for edge in choice.declared {
+                    walk.edge(edge, 0)?;
                 }
             }
         }
@@ -68,7 +68,7 @@ impl Lock {
 /// A walk from the roots along what they require.
 struct Walk<'l> {
     lock: &'l Lock,
-    choice: Choice<'l>,
+    choice: Target<'l>,
     environment: Environment,
     /// Extras by which markers are evaluated.
     extras: Vec<String>,
@@ -82,9 +82,9 @@ struct Walk<'l> {
 }
 
 impl<'l> Walk<'l> {
-    fn new(lock: &'l Lock, choice: Choice<'l>) -> Result<Walk<'l>, ProjectError> {
+    fn new(lock: &'l Lock, choice: Target<'l>) -> Result<Walk<'l>, ProjectError> {
         let environment = Environment::new(choice.python, choice.architecture)
-            .map_err(|error| lock.malformed(1, error.to_string()))?;
+            .map_err(|why| ProjectError::LockEnvironment { file: lock.file.clone(), why })?;
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, one) in lock.packages.iter().enumerate() {
             by_name.entry(&one.name).or_default().push(index);
@@ -157,11 +157,10 @@ impl<'l> Walk<'l> {
         let all = self.by_name.get(edge.name.as_str()).map_or(&[][..], Vec::as_slice);
         let fits = |index: &&usize| {
             let package = &self.lock.packages[**index];
-            let of_index = match (&edge.index, &package.source) {
-                (Some(wanted), LockedSource::Index(Some(index))) => wanted == index,
-                _ => true,
-            };
-            of_index && edge.version.as_ref().is_none_or(|version| package.version.as_ref() == Some(version))
+            let allowed = |version| edge.versions.contains(version);
+            edge.source.as_ref().is_none_or(|source| *source == package.source)
+                && edge.exact.as_ref().is_none_or(|exact| package.version.as_ref() == Some(exact))
+                && (edge.versions.is_empty() || package.version.as_ref().is_some_and(allowed))
         };
         all.iter().filter(fits).copied().collect()
     }
@@ -194,9 +193,11 @@ impl<'l> Walk<'l> {
         if let Some(known) = self.markers.get(marker) {
             return Ok(*known);
         }
-        let parsed = Marker::parse(marker).map_err(|why| {
-            let marker = diagnostic::visible::line(marker);
-            self.lock.malformed(line, format!("cannot evaluate the marker {marker:?}: {why}"))
+        let parsed = Marker::parse(marker).map_err(|why| ProjectError::LockMarker {
+            file: self.lock.file.clone(),
+            line: line.max(1),
+            text: marker.to_owned(),
+            why,
         })?;
         let holds = parsed.holds(&self.environment, &self.extras);
         self.markers.insert(marker.to_owned(), holds);
@@ -206,7 +207,7 @@ impl<'l> Walk<'l> {
 
 /// The extras of markers. uv writes those of conflicting extras and groups with the name of the package that
 /// has them: `extra-7-project-cuda`, `group-7-project-dev`; the number is the length of the name.
-fn extras(lock: &Lock, choice: Choice<'_>) -> Vec<String> {
+fn extras(lock: &Lock, choice: Target<'_>) -> Vec<String> {
     let Roots::Packages(roots) = &lock.roots else { return choice.extras.to_vec() };
     let coded = |kind: &str, name: &str| {
         let of = |root: &usize| {
@@ -220,10 +221,6 @@ fn extras(lock: &Lock, choice: Choice<'_>) -> Vec<String> {
 }
 
 impl Lock {
-    fn malformed(&self, line: usize, what: String) -> ProjectError {
-        ProjectError::Malformed { file: self.file.clone(), line: line.max(1), what }
-    }
-
     /// Whether the dependencies of the project are needed to select packages.
     pub fn needs_declared(&self) -> bool {
         self.roots == Roots::Declared && self.format == LockFormat::Poetry

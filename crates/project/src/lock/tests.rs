@@ -1,14 +1,14 @@
 use super::*;
 
-fn selected(format: LockFormat, text: &str, choice: Choice<'_>) -> Vec<String> {
+fn selected(format: LockFormat, text: &str, choice: Target<'_>) -> Vec<String> {
     let lock = read_lock(format, format.file_name(), text).unwrap();
     let selected = lock.selected(choice).unwrap();
     let shown = |one: &&Locked| format!("{}:{} {}", one.line, one.name, one.version.as_ref().unwrap());
     selected.iter().map(shown).collect()
 }
 
-const ON_X86_64: Choice<'static> =
-    Choice { python: 12, architecture: "x86_64", extras: &[], groups: &[], declared: &[] };
+const ON_X86_64: Target<'static> =
+    Target { python: 12, architecture: "x86_64", extras: &[], groups: &[], declared: &[] };
 
 const UV: &str = r#"version = 1
 revision = 3
@@ -92,9 +92,9 @@ source = { registry = "https://h.example/simple" }
 #[test]
 fn uv_lock_is_walked_from_the_project() {
     assert_eq!(selected(LockFormat::Uv, UV, ON_X86_64), ["32:six 1.17.0"]);
-    let old = Choice { python: 11, architecture: "aarch64", ..ON_X86_64 };
+    let old = Target { python: 11, architecture: "aarch64", ..ON_X86_64 };
     assert_eq!(selected(LockFormat::Uv, UV, old), ["27:six 1.16.0", "41:torch 2.6.0"]);
-    let all = Choice { extras: &["cuda".to_owned()], groups: &["dev".to_owned()], ..ON_X86_64 };
+    let all = Target { extras: &["cuda".to_owned()], groups: &["dev".to_owned()], ..ON_X86_64 };
     assert_eq!(
         selected(LockFormat::Uv, UV, all),
         ["32:six 1.17.0", "46:torch 2.6.0+cu124", "51:extra-only 1", "61:faster 3", "75:tool 4"]
@@ -157,9 +157,9 @@ lock-version = "2.1"
 #[test]
 fn poetry_lock_has_groups() {
     assert_eq!(selected(LockFormat::Poetry, POETRY, ON_X86_64), ["2:main-only 1"]);
-    let old = Choice { python: 11, architecture: "aarch64", extras: &["cuda".to_owned()], ..ON_X86_64 };
+    let old = Target { python: 11, architecture: "aarch64", extras: &["cuda".to_owned()], ..ON_X86_64 };
     assert_eq!(selected(LockFormat::Poetry, POETRY, old), ["24:both 3", "31:of-extra 4"]);
-    let dev = Choice { groups: &["dev".to_owned()], ..ON_X86_64 };
+    let dev = Target { groups: &["dev".to_owned()], ..ON_X86_64 };
     assert_eq!(selected(LockFormat::Poetry, POETRY, dev), ["2:main-only 1", "18:dev-only 2", "24:both 3"]);
 }
 
@@ -191,8 +191,8 @@ lock-version = "2.0"
 /// Before 2.1 the file has no groups.
 #[test]
 fn older_poetry_lock_is_walked_from_the_declared() {
-    let declared = ["a".to_owned()];
-    let choice = Choice { declared: &declared, ..ON_X86_64 };
+    let declared = [Edge { name: "a".to_owned(), ..Edge::default() }];
+    let choice = Target { declared: &declared, ..ON_X86_64 };
     assert_eq!(selected(LockFormat::Poetry, OLD_POETRY, choice), ["2:a 1", "14:b 2"]);
     assert!(selected(LockFormat::Poetry, OLD_POETRY, ON_X86_64).is_empty());
 }
@@ -207,14 +207,14 @@ fn faults_name_the_line() {
     assert!(broken.starts_with("uv.lock:2: not valid TOML: "), "{broken}");
     assert_eq!(
         error(LockFormat::Uv, "version = 2\n"),
-        "uv.lock:1: format 2 is not supported; envdoc reads 1"
+        "uv.lock: format \"2\" is not supported; envdoc reads 1"
     );
     assert_eq!(
         error(LockFormat::Poetry, "a = 1\n"),
-        "uv.lock:1: not a lock file: it names no version of its format"
+        "uv.lock: not a lock file: it names no version of its format"
     );
     let broken = "lock-version = \"1.0\"\n[[packages]]\nname = \"a\"\nversion = \"x\"\n";
-    assert_eq!(error(LockFormat::Pylock, broken), "uv.lock:3: a has the version \"x\", which is not one");
+    assert_eq!(error(LockFormat::Pylock, broken), "uv.lock:3: \"x\" of a is not a version");
     let marker = broken.replace("\"x\"", "\"1\"\nmarker = \"'gpu' in extras\"");
     let found = error(LockFormat::Pylock, &marker);
     assert!(found.starts_with("uv.lock:3: cannot evaluate the marker \"'gpu' in extras\": "), "{found}");

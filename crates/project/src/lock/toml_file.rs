@@ -1,6 +1,5 @@
 //! A TOML file whose values have lines.
 
-use diagnostic::visible;
 use pep440_rs::Version;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -42,28 +41,23 @@ impl<'t> TomlFile<'t> {
         self.line(value.span().start)
     }
 
-    pub(super) fn malformed(&self, line: usize, what: String) -> ProjectError {
-        ProjectError::Malformed { file: self.name.to_owned(), line, what }
-    }
-
-    /// An error where the number of the format is not one that is known.
-    pub(super) fn known(&self, version: Option<&str>, known: &[&str]) -> Result<(), ProjectError> {
+    /// An error where the number of the format is not one of those in `known`, with commas between.
+    pub(super) fn known(&self, version: Option<&str>, known: &'static str) -> Result<(), ProjectError> {
+        let file = self.name.to_owned();
         match version {
-            Some(version) if known.contains(&version) => Ok(()),
-            Some(version) => {
-                let version = visible::line(version);
-                let known = known.join(", ");
-                let what = format!("format {version} is not supported; envdoc reads {known}");
-                Err(self.malformed(1, what))
-            }
-            None => Err(self.malformed(1, "not a lock file: it names no version of its format".to_owned())),
+            Some(version) if known.split(", ").any(|one| one == version) => Ok(()),
+            Some(version) => Err(ProjectError::LockFormat { file, version: version.to_owned(), known }),
+            None => Err(ProjectError::NoLock { file }),
         }
     }
 
-    pub(super) fn version(&self, name: &Spanned<String>, version: &str) -> Result<Version, ProjectError> {
-        version.parse().map_err(|_| {
-            let (name, line) = (visible::line(name.get_ref()), self.line_of(name));
-            self.malformed(line, format!("{name} has the version {version:?}, which is not one"))
+    /// A version that the package `name` has, or requires.
+    pub(super) fn version(&self, line: usize, name: &str, text: &str) -> Result<Version, ProjectError> {
+        text.parse().map_err(|_| ProjectError::LockVersion {
+            file: self.name.to_owned(),
+            line,
+            name: name.to_owned(),
+            text: text.to_owned(),
         })
     }
 }

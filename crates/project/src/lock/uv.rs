@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use diagnostic::visible;
+use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -12,7 +14,7 @@ use crate::error::ProjectError;
 use crate::not_read::Reason;
 
 /// Versions of the format that are read. Its revisions change nothing that is read here.
-const VERSIONS: &[&str] = &["1"];
+const VERSIONS: &str = "1";
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -100,10 +102,15 @@ pub(super) fn of_python(
     python: &Spanned<String>,
 ) -> Result<Declared<PythonRange>, ProjectError> {
     let (line, text) = (file.line_of(python), python.get_ref());
-    let malformed = |_| file.malformed(line, format!("requires-python {text:?} is not a range of versions"));
-    let specifiers = text.parse().map_err(malformed)?;
-    let text = diagnostic::visible::line(&format!("requires-python {text}")).into_owned();
-    let origin = Origin { file: name.to_owned(), line, span: None, text };
+    let specifiers = text.parse().map_err(|_| ProjectError::Range {
+        file: name.to_owned(),
+        line,
+        key: "requires-python",
+        text: text.clone(),
+        example: ">=3.10",
+    })?;
+    let text = visible::line(&format!("requires-python {text}")).into_owned();
+    let origin = Origin { file: name.to_owned(), line, span: None, text, ..Origin::default() };
     Ok(Declared { value: PythonRange { specifiers }, origin })
 }
 
@@ -146,8 +153,8 @@ impl Source {
 }
 
 fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
-    let version = one.version.as_deref().map(|version| file.version(&one.name, version)).transpose()?;
-    let line = file.line_of(&one.name);
+    let (line, name) = (file.line_of(&one.name), one.name.get_ref());
+    let version = one.version.as_deref().map(|version| file.version(line, name, version)).transpose()?;
     let edges = |all: Vec<Dependency>| -> Result<Vec<Edge>, ProjectError> {
         all.into_iter().map(|dependency| edge(file, line, dependency)).collect()
     };
@@ -155,7 +162,7 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
         all.into_iter().map(|(name, all)| Ok((normalised(&name), edges(all)?))).collect()
     };
     Ok(Locked {
-        name: normalised(one.name.get_ref()),
+        name: normalised(name),
         version,
         line,
         source: one.source.locked(),
@@ -169,19 +176,13 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
 }
 
 fn edge(file: &TomlFile<'_>, line: usize, one: Dependency) -> Result<Edge, ProjectError> {
-    let version = one.version.map(|version| {
-        version
-            .parse()
-            .map_err(|_| file.malformed(line, format!("it requires the version {version:?} of {}", one.name)))
-    });
-    let index = one.source.and_then(|source| match source.locked() {
-        LockedSource::Index(index) => index,
-        _ => None,
-    });
+    let exact = one.version.map(|version| file.version(line, &one.name, &version)).transpose()?;
+    let source = one.source.map(|source| source.locked());
     Ok(Edge {
         name: normalised(&one.name),
-        version: version.transpose()?,
-        index,
+        exact,
+        source,
+        versions: VersionSpecifiers::empty(),
         extras: one
             .extra
             .map_or_else(Vec::new, OneOrMany::into_vec)

@@ -1,8 +1,10 @@
 //! Lines that name an index of a torch build.
 
+use std::ops::Range;
+
 use super::NewBuild;
 use super::builds::of_builds;
-use super::writer::{Writer, is_toml};
+use super::writer::Writer;
 use crate::declare::FAMILY;
 use crate::declared::{Declared, Index, IndexRole, Origin};
 use crate::not_read::Reason;
@@ -24,6 +26,7 @@ pub(super) fn change(writer: &mut Writer<'_>, build: &NewBuild) {
                 writer.replace(&one.origin.file, start..start + old.len(), new.clone());
                 let url = &mut writer.expected.indexes[position].value.url;
                 *url = moved(url, &old, &new);
+                rename(writer, position, text, &old[1..], &new[1..]);
             }
             None => writer.hand(format!("{}: write {} in place of {old}", one.origin, build.name)),
         }
@@ -38,6 +41,33 @@ pub(super) fn change(writer: &mut Writer<'_>, build: &NewBuild) {
                 .notes
                 .push(format!("Install torch {} from {index}: PyPI has another build.{from}", build.torch));
         }
+    }
+}
+
+/// Gives an index that is named for its build the name of the new one, and the sources that name it too:
+/// `pytorch-cu121`.
+fn rename(writer: &mut Writer<'_>, position: usize, text: &str, old: &str, new: &str) {
+    let index = &writer.project.indexes[position];
+    let (Some(name), Some(span)) = (&index.value.name, &index.value.name_span) else { return };
+    let renamed = name.replacen(old, new, 1);
+    let sources = writer.project.sources.iter().enumerate();
+    let named: Vec<(usize, Range<usize>)> = sources
+        .filter(|(_, one)| one.origin.file == index.origin.file && one.value.index.as_ref() == Some(name))
+        .filter_map(|(at, one)| Some((at, one.origin.span.clone()?)))
+        .collect();
+    let quoted = |quote: char| text.matches(&format!("{quote}{name}{quote}")).count();
+    // Sources of other systems or extras may name it, and another index may have the name.
+    let everywhere = quoted('"') + quoted('\'') == named.len() + 1;
+    let taken = writer.project.indexes.iter().any(|one| one.value.name.as_ref() == Some(&renamed));
+    if renamed == *name || !everywhere || taken {
+        return;
+    }
+    let file = index.origin.file.as_str();
+    writer.replace(file, span.clone(), renamed.clone());
+    writer.expected.indexes[position].value.name = Some(renamed.clone());
+    for (at, span) in named {
+        writer.replace(file, span, renamed.clone());
+        writer.expected.sources[at].value.index = Some(renamed.clone());
     }
 }
 
@@ -73,8 +103,8 @@ fn add_pages(writer: &mut Writer<'_>, file: &str, index: &str) {
     for name in names {
         let url = format!("{index}/{name}/");
         lines += &format!("--find-links {url}{end}");
-        let origin = Origin { file: file.to_owned(), line: 1, span: None, text: String::new() };
-        let value = Index { url, role: IndexRole::FindLinks, has_login: false };
+        let origin = Origin { file: file.to_owned(), line: 1, ..Origin::default() };
+        let value = Index { url, role: IndexRole::FindLinks, has_login: false, name: None, name_span: None };
         writer.expected.indexes.push(Declared { value, origin });
     }
     writer.replace(file, start..start, lines);
@@ -82,14 +112,11 @@ fn add_pages(writer: &mut Writer<'_>, file: &str, index: &str) {
 
 /// Tables of tools that may name an index and are not read.
 fn of_tools(project: &Project) -> Option<String> {
-    let is_of_indexes =
-        |name: &str| ["[tool.uv.", "[tool.poetry.", "[tool.pdm."].iter().any(|one| name.starts_with(one));
     let names: Vec<String> = project
         .not_read
         .iter()
-        .filter(|one| is_toml(&one.file))
         .filter_map(|one| match &one.reason {
-            Reason::Table { name } if is_of_indexes(name) => Some(name.clone()),
+            Reason::Table { name } if name.starts_with("[tool.pdm.") => Some(name.clone()),
             _ => None,
         })
         .collect();

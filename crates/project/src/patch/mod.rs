@@ -121,11 +121,15 @@ impl Patch {
             project.python.iter().map(|one| (one.origin.file.clone(), one.value.clone())).collect()
         };
         let indexes = |project: &Project| {
-            let key =
-                |one: &Declared<Index>| (one.origin.file.clone(), one.value.url.clone(), one.value.role);
+            let key = |one: &Declared<Index>| {
+                (one.origin.file.clone(), one.value.url.clone(), one.value.role, one.value.name.clone())
+            };
             let mut all: Vec<_> = project.indexes.iter().map(key).collect();
             all.sort();
             all
+        };
+        let sources = |project: &Project| -> Vec<_> {
+            project.sources.iter().map(|one| (one.origin.file.clone(), one.value.clone())).collect()
         };
         // An inserted line moves those below it.
         let not_read = |project: &Project| -> Vec<_> {
@@ -135,6 +139,8 @@ impl Patch {
             && dependencies(expected) == dependencies(after)
             && pythons(expected) == pythons(after)
             && indexes(expected) == indexes(after)
+            && sources(expected) == sources(after)
+            && expected.extras == after.extras
             && not_read(expected) == not_read(after)
     }
 }

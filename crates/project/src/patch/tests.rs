@@ -1,5 +1,10 @@
 use super::*;
-use crate::read_text;
+use crate::{Selection, read_text};
+
+fn selection() -> Selection {
+    let names = vec!["gpu".to_owned()];
+    Selection { extras: names.clone(), groups: names, ..Selection::default() }
+}
 
 /// Another version, as `NAME` of `LINE` gets it.
 fn wanted(project: &Project, name: &str, specifiers: &str, version: &str) -> Wanted {
@@ -30,7 +35,7 @@ fn patched(
     changes: &[(&str, &str, &str)],
     build: Option<&NewBuild>,
 ) -> Result<(String, Vec<String>), Vec<String>> {
-    let project = read_text(file, text).unwrap();
+    let project = read_text(file, text, &selection()).unwrap();
     let mut texts = Texts::default();
     texts.read.insert(file.to_owned(), Some(text.to_owned()));
     let wanted: Vec<Wanted> =
@@ -42,7 +47,7 @@ fn patched(
     }
     let Some(changed) = patch.files.first() else { return Ok((text.to_owned(), patch.notes)) };
     assert_eq!((&changed.before, &changed.after), (&text.to_owned(), &again));
-    assert!(patch.is_exact(&read_text(file, &again).unwrap()), "{again}");
+    assert!(patch.is_exact(&read_text(file, &again, &selection()).unwrap()), "{again}");
     assert!(!patch.is_exact(&project), "{again}");
     Ok((again, patch.notes))
 }
@@ -162,7 +167,7 @@ fn what_cannot_be_changed_is_said() {
     );
     let wheel = by_hand("torch @ https://h.example/torch-2.4.1-cp311-cp311-linux_x86_64.whl\n");
     assert!(wheel[0].contains("is not written in one piece"), "{wheel:?}");
-    let project = read_text("requirements.txt", "torch==2.4.1\n").unwrap();
+    let project = read_text("requirements.txt", "torch==2.4.1\n", &selection()).unwrap();
     let mut texts = Texts::default();
     texts.read.insert("requirements.txt".to_owned(), None);
     let latin = patch(&project, &texts, &[wanted(&project, "torch", "==2.7.1", "2.7.1")], None).unwrap_err();
@@ -202,4 +207,56 @@ fn python_versions_keep_their_form() {
         let (text, _) = patched(".python-version", before, &[("python", to, "3.12")], None).unwrap();
         assert_eq!(text, after, "{before}");
     }
+}
+
+#[test]
+fn constraints_of_poetry_keep_their_operator() {
+    let text = "[tool.poetry.dependencies]\npython = \"~3.8\"\ntorch = \"~2.3.0\" # ours\n\
+        torchvision = {version = '0.18.*', optional = false}\nnumpy = \">=1.24 <2\"\n\
+        [tool.poetry.group.train.dependencies]\ndeepspeed = \"0.14.0\"\n";
+    let changes = [
+        ("python", ">=3.8,<3.13", "3.12"),
+        ("torch", ">=2.3.0,<2.8.0", "2.7.1"),
+        ("torchvision", "==0.22.*", "0.22.1"),
+        ("numpy", ">=1.24,<3", "2.1.0"),
+        ("deepspeed", "==0.16.0", "0.16.0"),
+    ];
+    let (after, _) = patched("pyproject.toml", text, &changes, Some(&build("cu126", false))).unwrap();
+    let expected = text.replace("~3.8", "~3.12").replace("~2.3.0", "~2.7.1").replace("0.18.*", "0.22.*");
+    let expected = expected.replace(">=1.24 <2", ">=1.24,<3").replace("0.14.0", "0.16.0");
+    assert_eq!(after, expected);
+}
+
+#[test]
+fn an_index_of_uv_gets_the_address_and_the_name_of_the_new_build() {
+    let text = "[project]\nname = \"a\"\ndependencies = [\"torch==2.6.0\"]\n[tool.uv.sources]\n\
+        torch = [{index = \"pytorch-cu124\", marker = \"sys_platform == 'linux'\"}]\ntorchvision = {index = \
+        'pytorch-cu124'}\n[[tool.uv.index]]\nname = \"pytorch-cu124\"\nurl = \
+        \"https://download.pytorch.org/whl/cu124\"\nexplicit = true\n";
+    let change = |text: &str| patched("pyproject.toml", text, TORCH, Some(&build("cu128", true))).unwrap().0;
+    let expected = text.replace("2.6.0", "2.7.1").replace("cu124", "cu128");
+    assert_eq!(change(text), expected);
+    // A source that does not count here has the old name too.
+    let other = format!("{text}[tool.uv.sources.torchaudio]\nindex = \"pytorch-cu124\"\nextra = \"none\"\n");
+    assert_eq!(change(&other), other.replace("2.6.0", "2.7.1").replace("whl/cu124", "whl/cu128"));
+}
+
+#[test]
+fn extras_groups_and_setup_cfg_change_where_they_are() {
+    let text = "[project]\nname = \"a\"\n[project.optional-dependencies]\ngpu = [\"torch==2.4.1\"]\n\
+        [dependency-groups]\ngpu = ['deepspeed==0.14.0']\n";
+    let changes = [TORCH[0], ("deepspeed", "==0.16.0", "0.16.0")];
+    let (after, _) = patched("pyproject.toml", text, &changes, Some(&build("cu126", false))).unwrap();
+    assert_eq!(after, text.replace("2.4.1", "2.7.1").replace("0.14.0", "0.16.0"));
+    let text = "[options]\r\npython_requires = >=3.8,<3.11\r\ninstall_requires =\r\n    torch>=1.13,<2.1\r\n\
+        [options.extras_require]\r\ngpu = torchvision==0.15.2; ninja\r\n";
+    let changes = [
+        ("python", ">=3.8,<3.13", "3.12"),
+        ("torch", ">=1.13,<2.8", "2.7.1"),
+        ("torchvision", "==0.22.1", "0.22.1"),
+    ];
+    let (after, notes) = patched("setup.cfg", text, &changes, Some(&build("cu128", true))).unwrap();
+    let expected = text.replace("<3.11", "<3.13").replace("<2.1", "<2.8").replace("0.15.2", "0.22.1");
+    assert_eq!(after, expected);
+    assert!(notes[0].contains("PyPI has another build."), "{notes:?}");
 }

@@ -9,8 +9,10 @@ use super::builds::of_builds;
 use super::header::Header;
 use super::{NewBuild, Wanted};
 use crate::declare::FAMILY;
-use crate::declared::{Declared, Dependency, Origin};
+use crate::declared::{Declared, Dependency, Notation, Origin};
+use crate::poetry::constraint;
 use crate::project::Project;
+use crate::requirement::without_local as without_build;
 use crate::texts::Texts;
 
 /// Text in place of some bytes of a file.
@@ -57,7 +59,7 @@ impl<'p> Writer<'p> {
     pub(super) fn needs_pages(&self) -> Option<&'p str> {
         let named = of_builds(self.project).next().is_some();
         let torch = self.project.dependencies.iter().find(|one| one.value.name == "torch")?;
-        (!named && !is_toml(&torch.origin.file)).then_some(torch.origin.file.as_str())
+        (!named && has_options(&torch.origin.file)).then_some(torch.origin.file.as_str())
     }
 
     pub(super) fn text(&mut self, file: &str) -> Option<&'p str> {
@@ -90,16 +92,18 @@ impl<'p> Writer<'p> {
         let project = self.project;
         for (index, one) in project.python.iter().enumerate().filter(|(_, one)| is_meant(wanted, &one.origin))
         {
-            let exact = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+            let poetry = one.origin.notation == Notation::Poetry;
+            let exact = |text: &str| text.starts_with(|first: char| first.is_ascii_digit()) && !poetry;
+            let mut meant = wanted.specifiers.clone();
             let series =
                 || wanted.version.release().iter().take(2).map(ToString::to_string).collect::<Vec<_>>();
             let rewritten =
                 self.specifier(&one.origin, &text_of(&wanted.specifiers), |written| match exact(written) {
                     true => Some(series().join(".")),
-                    false => specified(written, &wanted.version, &wanted.specifiers),
+                    false => specified(&one.origin, written, &wanted.version, &mut meant),
                 });
             if rewritten {
-                self.expected.python[index].value.specifiers = wanted.specifiers.clone();
+                self.expected.python[index].value.specifiers = meant;
             }
         }
         if wanted.specifiers.is_empty() {
@@ -126,14 +130,15 @@ impl<'p> Writer<'p> {
         if self.has_hashes(one, &plain) {
             return;
         }
+        let mut meant = specifiers.clone();
         let rewritten = self.specifier(&one.origin, &plain, |written| {
             let written = without_local(written, one.value.local.as_deref());
-            let new = specified(&written, version, specifiers)?;
+            let new = specified(&one.origin, &written, version, &mut meant)?;
             Some(label.as_ref().map_or(new.clone(), |label| format!("{new}+{label}")))
         });
         if rewritten {
             let expected = &mut self.expected.dependencies[index].value;
-            expected.versions = specifiers.clone();
+            expected.versions = meant;
             expected.local = label;
         }
     }
@@ -234,15 +239,28 @@ fn is_meant(wanted: &Wanted, origin: &Origin) -> bool {
     origin.file == wanted.file && origin.line == wanted.line && origin.text == wanted.text
 }
 
-pub(super) fn is_toml(file: &str) -> bool {
-    std::path::Path::new(file).extension().is_some_and(|one| one == "toml")
+/// Whether a file is of pip, and can have lines that name an index.
+fn has_options(file: &str) -> bool {
+    std::path::Path::new(file).extension().is_none_or(|one| one != "toml" && one != "cfg")
 }
 
-/// Specifiers as a person wrote them, for another version: these, in the old style where that says the same.
-fn specified(written: &str, version: &Version, specifiers: &VersionSpecifiers) -> Option<String> {
+/// Specifiers as a person wrote them, for another version: `meant`, in the old style where that says the
+/// same. A constraint of Poetry keeps its operator, and says what is meant.
+fn specified(
+    origin: &Origin,
+    written: &str,
+    version: &Version,
+    meant: &mut VersionSpecifiers,
+) -> Option<String> {
+    if origin.notation == Notation::Poetry
+        && let Some(new) = constraint::with_version(written, version)
+    {
+        *meant = constraint::specifiers(&new)?.iter().cloned().map(without_build).collect();
+        return Some(new);
+    }
     let new = respecify_text(written, version)
-        .filter(|new| new.parse::<VersionSpecifiers>().is_ok_and(|parsed| parsed == *specifiers));
-    Some(new.unwrap_or_else(|| text_of(specifiers)))
+        .filter(|new| new.parse::<VersionSpecifiers>().is_ok_and(|parsed| parsed == *meant));
+    Some(new.unwrap_or_else(|| text_of(meant)))
 }
 
 fn text_of(specifiers: &VersionSpecifiers) -> String {

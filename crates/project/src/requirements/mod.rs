@@ -5,6 +5,7 @@ pub mod lines;
 use std::path::{Component, Path, PathBuf};
 
 use diagnostic::visible;
+use resolve::parse::package_name;
 
 use crate::declared::{Declared, DeclaredBy, Index, IndexRole, Origin};
 use crate::error::ProjectError;
@@ -38,6 +39,10 @@ pub struct Reader<'l> {
     chain: Vec<PathBuf>,
     done: Vec<(PathBuf, DeclaredBy)>,
     lines: usize,
+    /// Whether the files that declare the project itself are read.
+    pub(crate) has_own: bool,
+    /// The extras of the project that its requirements name: `-e .[train]`.
+    pub(crate) extras: Vec<String>,
 }
 
 /// Where a file is included.
@@ -51,7 +56,7 @@ pub(crate) struct Included<'i> {
 
 impl<'l> Reader<'l> {
     pub fn new(load: Load<'l>) -> Reader<'l> {
-        Reader { load, chain: Vec::new(), done: Vec::new(), lines: 0 }
+        Reader { load, chain: Vec::new(), done: Vec::new(), lines: 0, has_own: false, extras: Vec::new() }
     }
 
     /// Adds what a file and those that it includes declare.
@@ -75,12 +80,13 @@ impl<'l> Reader<'l> {
             return Err(ProjectError::TooLong { file: name, limit: LINES_LIMIT });
         }
         let index = project.read.len();
-        project.read.push(ReadFile { name: name.clone(), requirements: None, packages: None });
+        project.read.push(ReadFile::new(&name));
         self.chain.push(path.clone());
         let mut own = 0;
         for line in lines(&text) {
             match option(&line.text) {
                 Some(found) => self.option(project, &path, found, &line, kind)?,
+                None if self.is_own(bare(&line.text)) => {}
                 None => {
                     requirement(project, &name, &text, &line, kind)?;
                     own += 1;
@@ -90,6 +96,17 @@ impl<'l> Reader<'l> {
         self.chain.pop();
         project.read[index].requirements = Some(own);
         Ok(())
+    }
+
+    /// Whether a requirement is the project itself: `.[train]`; takes its extras.
+    fn is_own(&mut self, text: &str) -> bool {
+        let (path, extras) = text.split_once('[').unwrap_or((text, ""));
+        if !self.has_own || path.trim().trim_end_matches('/') != "." {
+            return false;
+        }
+        let names = extras.split(']').next().unwrap_or_default().split(',').map(package_name);
+        self.extras.extend(names.filter(|name| !name.is_empty()));
+        true
     }
 
     /// The text of a file; `None`: it is not used, and the project says so.
@@ -153,6 +170,7 @@ impl<'l> Reader<'l> {
                 let by = Included { file: &file, line: line.line, named: value };
                 return self.file(project, &folder.join(value), kind, Some(by));
             }
+            ("-e" | "--editable", _) if self.is_own(value) => {}
             ("-e" | "--editable", _) => not_read(Reason::Editable),
             ("-i" | "--index-url" | "--pypi-url", _) => {
                 index(project, &file, line, IndexRole::Default, value)
@@ -194,14 +212,16 @@ fn index(project: &mut Project, file: &str, line: &Line, role: IndexRole, value:
     let name = match role {
         IndexRole::Default => "--index-url",
         IndexRole::Extra => "--extra-index-url",
-        IndexRole::FindLinks => "--find-links",
+        _ => "--find-links",
     };
     let text = visible::line(&format!("{name} {url}")).into_owned();
-    let origin = Origin { file: file.to_owned(), line: line.line, span: None, text };
-    project.indexes.push(Declared { value: Index { url, role, has_login }, origin });
+    let origin = Origin { file: file.to_owned(), line: line.line, span: None, text, ..Origin::default() };
+    project
+        .indexes
+        .push(Declared { value: Index { url, role, has_login, name: None, name_span: None }, origin });
 }
 
-fn requirement(
+pub(crate) fn requirement(
     project: &mut Project,
     file: &str,
     whole: &str,
@@ -234,6 +254,7 @@ fn requirement(
             .map(|range| line.start + range.start..line.start + range.end)
             .filter(|range| whole.get(range.clone()) == requirement::specifier(text).map(|one| &text[one])),
         text: requirement::shown(text),
+        ..Origin::default()
     };
     project.dependencies.push(Declared { value, origin });
     Ok(())

@@ -35,10 +35,7 @@ fn each_requirement_has_its_line_and_the_bytes_of_its_specifier() {
         [(2, "==2.4.1", Some("==2.4.1")), (3, "<2", Some("<2")), (4, ">=0.30,<1", None), (6, "", None)];
     assert_eq!(shown, expected.map(|(line, text, span)| (line, text.to_owned(), span)));
     assert_eq!(project.dependencies[0].origin.to_string(), "requirements.txt:2 torch==2.4.1");
-    assert_eq!(
-        project.read,
-        [ReadFile { name: "requirements.txt".into(), requirements: Some(4), packages: None }]
-    );
+    assert_eq!(project.read, [ReadFile { requirements: Some(4), ..ReadFile::new("requirements.txt") }]);
 }
 
 #[test]

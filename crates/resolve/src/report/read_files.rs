@@ -31,6 +31,8 @@ pub struct FileRead {
     pub requirements: Option<usize>,
     /// How many packages a lock has; null: it is none.
     pub packages: Option<usize>,
+    /// Extras and groups whose requirements are among them: `extra gpu`, `group train`.
+    pub parts: Vec<String>,
 }
 
 /// A file or line that is not used.
@@ -89,9 +91,11 @@ impl ProjectFiles {
 impl FileRead {
     fn text(&self) -> String {
         let requirements = self.requirements.map(|count| plural(count, "requirement"));
-        match requirements.or_else(|| self.packages.map(|count| plural(count, "package"))) {
-            None => self.file.clone(),
-            Some(count) => format!("{} ({count})", self.file),
+        let count = requirements.or_else(|| self.packages.map(|count| plural(count, "package")));
+        let words: Vec<String> = count.into_iter().chain(self.parts.iter().cloned()).collect();
+        match words.is_empty() {
+            true => self.file.clone(),
+            false => format!("{} ({})", self.file, words.join(", ")),
         }
     }
 }
@@ -105,6 +109,7 @@ mod tests {
             file: file.into(),
             requirements,
             packages: None,
+            parts: Vec::new(),
         });
         let not_read = not_read.iter().map(|&(file, line, reason)| FileNotRead {
             file: file.into(),
@@ -123,6 +128,9 @@ mod tests {
     fn one_line_says_what_was_read() {
         let read = files(&[("requirements.txt", Some(24)), (".python-version", None)], &[]);
         assert_eq!(read.sentence(false), "Read requirements.txt (24 requirements) and .python-version.");
+        let mut parts = files(&[("pyproject.toml", Some(2))], &[]);
+        parts.read[0].parts = vec!["extra gpu".to_owned(), "group train".to_owned()];
+        assert_eq!(parts.sentence(false), "Read pyproject.toml (2 requirements, extra gpu, group train).");
         let not_read = [
             ("requirements.txt", Some(3), "editable"),
             ("requirements.txt", Some(7), "editable"),

@@ -119,7 +119,7 @@ fn holds(catalog: &Catalog, marker: &str, series: Option<&str>) -> Option<bool> 
     let all = catalog.systems().pythons().iter().map(|row| row.python.as_str());
     let pythons: Vec<&str> = series.map_or_else(|| all.collect(), |series| vec![series]);
     let minors = pythons.iter().map(|python| python.strip_prefix("3.")?.parse().ok());
-    resolve::marker::holds_with_all(marker, minors.collect::<Option<Vec<u32>>>()?, "x86_64")
+    resolve::marker::holds_with_all(marker, minors.collect::<Option<Vec<u32>>>()?, "x86_64", &[])
 }
 
 #[cfg(test)]
