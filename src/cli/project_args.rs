@@ -51,7 +51,7 @@ impl ProjectArgs {
     fn lock_use(&self) -> LockUse {
         match self.without_lock {
             true => LockUse::Ignored,
-            false => LockUse::Obeyed,
+            false => LockUse::Used,
         }
     }
 

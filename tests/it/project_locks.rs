@@ -141,10 +141,14 @@ fn a_locked_torch_that_cannot_run_is_named_with_its_line_and_the_command() {
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("uv.lock:20 torch==2.6.0 and --gpu rtx-5090 are incompatible"), "{text}");
     assert!(text.contains("\n    uv lock --upgrade-package torch==2.7.0\n"), "{text}");
-    assert!(text.contains("Let uv take torch from https://download.pytorch.org/whl/cu128"), "{text}");
+    assert!(text.contains("Add the index https://download.pytorch.org/whl/cu128 for torch"), "{text}");
     fs::remove_file(folder.path().join("requirements.txt")).unwrap();
     let output = envdoc(folder.path(), &["resolve", "--project", ".", "--gpu", "rtx-5090", "--without-lock"]);
-    assert!(output.status.success() && shown(&output).contains("uv.lock (left out)"), "{}", shown(&output));
+    assert!(
+        output.status.success() && shown(&output).contains("uv.lock (not requested)"),
+        "{}",
+        shown(&output)
+    );
 }
 
 #[test]
@@ -170,6 +174,54 @@ fn a_lock_that_is_older_than_its_project_is_an_error() {
     let output = envdoc(folder.path(), &["resolve", "--project", "."]);
     let text = shown(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("uv.lock is older than pyproject.toml:6 torch>=2.4"), "{text}");
+    assert!(text.contains("uv.lock has no version that pyproject.toml:6 torch>=2.4 allows"), "{text}");
     assert!(text.contains("`uv lock`") && text.contains("--without-lock"), "{text}");
+}
+
+/// envdoc.lock is made from the project's lock; where that has changed, it does not count.
+#[test]
+fn a_lock_of_envdoc_is_of_the_projects_lock() {
+    let folder = project("2.6.0");
+    let made = envdoc(folder.path(), &["render", "lock", "--project", ".", "--output", "envdoc.lock"]);
+    assert!(made.status.success(), "{}", shown(&made));
+    let locked =
+        ["render", "dockerfile", "--project", ".", "--lock", "envdoc.lock", "--locked", "--output", "-"];
+    let output = envdoc(folder.path(), &locked);
+    assert!(output.status.success(), "{}", shown(&output));
+    let newer = fs::read_to_string(folder.path().join("uv.lock")).unwrap().replace("0.8.1", "0.8.2");
+    fs::write(folder.path().join("uv.lock"), newer).unwrap();
+    let output = envdoc(folder.path(), &locked);
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert!(shown(&output).contains("einops==0.8.2 of uv.lock is not in the lock"), "{}", shown(&output));
+    let output = envdoc(folder.path(), &locked[..6]);
+    assert!(output.status.success() && shown(&output).contains("from uv.lock."), "{}", shown(&output));
+}
+
+#[test]
+fn what_a_lock_cannot_do_is_refused() {
+    let folder = project("2.6.0");
+    let dockerfile = |more: &[&str]| {
+        let output = envdoc(folder.path(), &[&["render", "dockerfile", "--project", "."], more].concat());
+        (output.status.code(), shown(&output))
+    };
+    let (code, text) = dockerfile(&["--with", "einops<0.8"]);
+    assert!(code == Some(2) && text.contains("uv.lock does not have einops<0.8"), "{text}");
+    let (code, text) = dockerfile(&["--with", "jieba"]);
+    assert!(code == Some(2) && text.contains("uv.lock does not have jieba"), "{text}");
+    let evil = "https://index.example.com/x\\n--index-url https://evil.example/simple #/cu124";
+    let text = fs::read_to_string(folder.path().join("uv.lock")).unwrap();
+    fs::write(folder.path().join("uv.lock"), text.replacen("https://index.example.com/simple", evil, 1))
+        .unwrap();
+    let (_, text) = dockerfile(&[]);
+    assert!(text.contains("uv.lock:13 einops (control characters) is not installed"), "{text}");
+    assert!(!text.contains("evil.example"), "{text}");
+}
+
+#[test]
+fn a_poetry_lock_has_its_python_and_its_groups() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects/14-poetry-lock");
+    let output = envdoc(&folder, &["render", "dockerfile", "--project", ".", "--output", "-"]);
+    let text = shown(&output);
+    assert!(output.status.success() && text.contains("from poetry.lock."), "{text}");
+    assert!(text.contains("envdoc.python=3.11") && !text.contains("pytest"), "{text}");
 }

@@ -86,7 +86,7 @@ fn of_markers(python: &str) -> Option<Requirement> {
     Some(Requirement { source, kind: RequirementKind::Python(versions) })
 }
 
-fn minor(python: &str) -> Option<u32> {
+pub(crate) fn minor(python: &str) -> Option<u32> {
     python.strip_prefix("3.")?.parse().ok()
 }
 
@@ -100,7 +100,10 @@ fn pythons(universe: &Universe, project: &Project, given: &[Requirement]) -> Vec
         })
         .collect();
     let is_given = given.iter().any(|one| is_given(one) && matches!(one.kind, RequirementKind::Python(_)));
-    let own = project.python.iter().filter(|_| !is_given).map(|one| &one.value.specifiers);
+    let own = project.python.iter().filter(|_| !is_given);
+    // Nothing replaces the Python of a lock.
+    let of_lock = project.lock.iter().filter_map(|lock| lock.python.as_ref());
+    let own = own.chain(of_lock).map(|one| &one.value.specifiers);
     let ranges: Vec<_> = asked.into_iter().chain(own).collect();
     let allowed = |python: &&Python| ranges.iter().all(|range| python.within(range));
     universe.pythons.iter().filter(allowed).filter_map(|python| minor(&python.text)).collect()
@@ -197,7 +200,10 @@ fn notes(project: &Project, others: &Others) -> Vec<String> {
     }
     if let Some(lock) = project.lock.as_ref().filter(|_| others.locked > 0) {
         let packages = plural(others.locked, "other package");
-        notes.push(format!("{packages} of {}: installed by their hashes, not checked", lock.file));
+        notes.push(format!("{packages} of {}: installed by hash, not checked", lock.file));
+    }
+    for (origin, reason) in &others.elsewhere {
+        notes.push(format!("{origin} ({reason}) is not installed"));
     }
     match others.packages.len() {
         0 => {}

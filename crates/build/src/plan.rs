@@ -162,7 +162,8 @@ impl PlanRequest {
         image.requested =
             required.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
         // A pin and its build are two requirements of one line.
-        image.requested.dedup();
+        let mut seen = BTreeSet::new();
+        image.requested.retain(|one| seen.insert(one.clone()));
         image.targets = required.requirements.iter().filter_map(capability).collect();
         if let Some(lock) = &lock {
             let error = |error: LockError| Error::new(Kind::File, format!("{}: {error}", lock.name));

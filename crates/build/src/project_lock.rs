@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use catalog::torch::build_of_index;
+use crate::declared::minor;
 use diagnostic::error::{Error, Kind};
 use image::request::ProjectLock;
-use project::{Lock, LockFormat, Locked, LockedSource, Project, selected};
+use project::{Lock, LockFormat, Locked, LockedSource, Project, is_of_torch, selected};
 use resolve::lock::LockedPackage;
 use resolve::outcome::Stack;
 use resolve::parameter::Source;
+use resolve::parse::architecture_named;
 use resolve::request::{Requirement, RequirementKind};
 
 /// Packages that are compiled with the torch that is installed.
@@ -25,18 +26,20 @@ pub(crate) fn of_stack(
     (required, architectures): (&[Requirement], &[String]),
 ) -> Result<Option<ProjectLock>, Error> {
     let Some(lock) = &project.lock else { return Ok(None) };
-    let Some(python) = stack.python.strip_prefix("3.").and_then(|minor| minor.parse().ok()) else {
-        return Ok(None);
+    let Some(python) = minor(&stack.python) else {
+        let message = format!("{} cannot be selected for Python {}", lock.file, stack.python);
+        return Err(Error::new(Kind::Usage, message));
     };
     let installed = selected(project, lock, python, &stack.architecture)?;
-    for other in architectures.iter().filter(|other| **other != stack.architecture) {
-        if selected(project, lock, python, other)? != installed {
+    for other in architectures.iter().filter_map(|one| architecture_named(one)) {
+        if other != stack.architecture && selected(project, lock, python, &other)? != installed {
             let message =
                 format!("{} has other packages for {other} than for {}", lock.file, stack.architecture);
-            let hint = "build one image for each processor, or leave the lock out: --without-lock";
+            let hint = "build one image per architecture, or use the ranges of the project: --without-lock";
             return Err(Error::new(Kind::Usage, message).hint(hint));
         }
     }
+    let installed: Vec<&Locked> = installed.into_iter().filter(|one| is_of_index(one)).collect();
     let is_compiled = |one: &&Locked| COMPILED.contains(&one.name.as_str());
     let (compiled, others): (Vec<&Locked>, Vec<&Locked>) = installed.into_iter().partition(is_compiled);
     let packages = others.iter().map(|one| package(lock, one)).collect::<Result<_, _>>()?;
@@ -53,10 +56,14 @@ pub(crate) fn of_stack(
 /// The packages that something else than a file of the project requires.
 fn asked(required: &[Requirement]) -> Vec<String> {
     let name = |one: &Requirement| match &one.kind {
-        RequirementKind::Package(name, _) if !matches!(one.source, Source::Declared(_)) => Some(name.clone()),
+        RequirementKind::Package(name, _) if matches!(one.source, Source::Given { .. }) => Some(name.clone()),
         _ => None,
     };
     required.iter().filter_map(name).collect()
+}
+
+fn is_of_index(one: &Locked) -> bool {
+    matches!(one.source, LockedSource::Index(_))
 }
 
 fn package(lock: &Lock, one: &Locked) -> Result<LockedPackage, Error> {
@@ -64,8 +71,10 @@ fn package(lock: &Lock, one: &Locked) -> Result<LockedPackage, Error> {
     let requirement = format!("{}=={version}", one.name);
     if one.hashes.is_empty() {
         let message = format!("{}:{} {requirement} has no hash", lock.file, one.line);
-        let hint =
-            format!("make the lock again: `{}`; or leave it out: --without-lock", lock.format.command());
+        let hint = format!(
+            "regenerate the lock: `{}`; or use the ranges of the project: --without-lock",
+            lock.format.command()
+        );
         return Err(Error::new(Kind::File, message).hint(hint));
     }
     Ok(LockedPackage { requirement, hashes: one.hashes.clone() })
@@ -74,7 +83,7 @@ fn package(lock: &Lock, one: &Locked) -> Result<LockedPackage, Error> {
 /// The pages of PyTorch's indexes for the packages that come from there.
 fn links(packages: &[&Locked]) -> Vec<String> {
     let page = |one: &&Locked| match &one.source {
-        LockedSource::Index(Some(url)) if build_of_index(url).is_some() => {
+        LockedSource::Index(Some(url)) if is_of_torch(url) => {
             Some(format!("{}/{}/", url.trim_end_matches('/'), one.name))
         }
         _ => None,
@@ -86,6 +95,6 @@ fn add(format: LockFormat) -> &'static str {
     match format {
         LockFormat::Uv => "add it with `uv add`",
         LockFormat::Poetry => "add it with `poetry add`",
-        LockFormat::Pylock => "add it to the project and make the lock again",
+        LockFormat::Pylock => "add it to the project and regenerate the lock",
     }
 }

@@ -3,8 +3,9 @@
 //! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs,
 //! dependencies too, as `uv pip compile` resolved it.
 
-use pep440_rs::Version;
+use pep440_rs::{Version, VersionSpecifiers};
 use resolve::lock::{Lock, LockedPackage};
+use resolve::marker::{self, VersionOrUrl};
 use resolve::outcome::Stack;
 use resolve::parse;
 use resolve::pip::{Pin, PipRequirement};
@@ -43,9 +44,22 @@ pub fn missing<'r>(
             return true;
         };
         let locked = Pin::parse(&found.requirement);
-        requirement.pinned().is_some_and(|pin| locked.is_none_or(|locked| public(&pin) != public(&locked)))
+        if let Some(pin) = requirement.pinned() {
+            return locked.is_none_or(|locked| public(&pin) != public(&locked));
+        }
+        let version = locked.as_ref().and_then(public);
+        range(requirement).zip(version).is_some_and(|(range, version)| !range.contains(&version))
     };
     requirements.iter().filter(differs)
+}
+
+/// The versions that a requirement of the request allows, where it names any.
+fn range(requirement: &PipRequirement) -> Option<VersionSpecifiers> {
+    let PipRequirement::Requested(text) = requirement else { return None };
+    match marker::requirement(text).ok()?.version_or_url? {
+        VersionOrUrl::VersionSpecifier(range) => Some(range),
+        VersionOrUrl::Url(_) => None,
+    }
 }
 
 /// The version without its build, which is part of torch's version in the one, and not always in the other.
@@ -87,6 +101,6 @@ mod tests {
         };
         assert_eq!(lacks(&["torch==2.5.1+cu121", "numpy", "Cuda_Bindings>=1"]), 0);
         assert_eq!(lacks(&["torch==2.5.1", "NumPy==2.5.5", "numpy; python_version == '3.12'"]), 0);
-        assert_eq!(lacks(&["numpy==2.5.4", "jieba"]), 2);
+        assert_eq!(lacks(&["numpy==2.5.4", "jieba", "numpy<2.5"]), 3);
     }
 }

@@ -301,6 +301,8 @@ fn check(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
         ValueKind::Package.check("`packages` of the lock", [&package.requirement])?;
         ValueKind::Hash.check("`hashes` of the lock", &package.hashes)?;
     }
+    let links = request.project_lock.iter().flat_map(|lock| &lock.links);
+    ValueKind::Url.check("an index of the project's lock", links)?;
     ValueKind::ImageName.check(name(&NAME), &request.name)?;
     ValueKind::Line.check("`description`", &request.description)?;
     // Both appear in comments of the Dockerfile.

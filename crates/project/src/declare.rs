@@ -14,9 +14,11 @@ use resolve::torch_layer::comes_with_torch;
 
 use crate::declared::{Declared, DeclaredBy, Dependency, Origin};
 use crate::error::ProjectError;
+use crate::not_read::Reason;
 use crate::project::Project;
 pub(crate) use indexes::build_of_page;
-use indexes::{is_of_torch, of_indexes};
+pub use indexes::is_of_torch;
+use indexes::of_indexes;
 pub use locked::selected;
 use sources::{Place, place};
 
@@ -52,6 +54,8 @@ pub struct Others {
     pub hashes: usize,
     /// How many packages a lock pins that the resolver does not take.
     pub locked: usize,
+    /// Packages that a lock has from elsewhere than an index, with their names: they are not installed.
+    pub elsewhere: Vec<(Origin, Reason)>,
     /// Indexes that are not of torch.
     pub indexes: Vec<Origin>,
     /// Whether anything requires torch.
@@ -95,12 +99,15 @@ pub fn declare(
     }
     found.requirements.extend(held.iter().find_map(of_library));
     found.others.packages.dedup();
-    found.others.torch = held.iter().any(|one| one.value.name == "torch");
+    let is_torch = |one: &Declared<Dependency>| one.value.name == "torch";
+    found.others.torch = held.iter().chain(&project.dependencies).any(is_torch);
     match &project.lock {
         Some(lock) => {
             found.requirements.extend(locked::build(catalog, lock, &held, environment.architecture));
             found.others.locked = std::mem::take(&mut found.others.packages).len();
+            found.requirements.extend(locked::python(lock, environment)?);
             found.others.indexes = locked::indexes(lock);
+            found.others.elsewhere = locked::elsewhere(project, lock, environment)?;
         }
         None => {
             found.requirements.extend(of_indexes(catalog, project, environment, &held));

@@ -45,7 +45,7 @@ pub enum ProjectError {
     Encoding { file: String, line: usize },
     #[error("{file}: the files of the project have more than {limit} lines together")]
     TooLong { file: String, limit: usize },
-    #[error("{file}: not a lock file: it names no version of its format")]
+    #[error("{file}: not a lock file: it has no format version")]
     NoLock { file: String },
     #[error("{file}: format {version:?} is not supported; envdoc reads {known}")]
     LockFormat { file: String, version: String, known: &'static str },
@@ -55,7 +55,12 @@ pub enum ProjectError {
     LockMarker { file: String, line: usize, text: String, why: RequirementError },
     #[error("{file}: {why}")]
     LockEnvironment { file: String, why: EnvironmentError },
-    #[error("{lock} is older than {declared}")]
+    /// An extra of the project that was added after the lock was made.
+    #[error("{file} does not have the extra {name:?}")]
+    NotLocked { file: String, name: String, command: &'static str },
+    #[error("{file} supports no Python of the project on {architecture}")]
+    LockUnsupported { file: String, architecture: String },
+    #[error("{lock} has no version that {declared} allows")]
     OldLock { lock: String, declared: String, command: &'static str },
     #[error("cannot read {file}: {why}")]
     Io { file: String, why: String },
@@ -69,9 +74,12 @@ impl From<ProjectError> for Error {
             ProjectError::Encoding { file, .. } => {
                 Some(format!("save {file} as UTF-8: `iconv -f LATIN1 -t UTF-8`, if it is Latin-1"))
             }
-            ProjectError::OldLock { command, .. } => {
-                Some(format!("run `{command}`, or leave the lock out: --without-lock"))
+            ProjectError::LockUnsupported { .. } => {
+                Some("use the ranges of the project: --without-lock".to_owned())
             }
+            ProjectError::OldLock { command, .. } | ProjectError::NotLocked { command, .. } => Some(format!(
+                "update the lock: `{command}`; or use the ranges of the project: --without-lock"
+            )),
             ProjectError::NotOffered { what, offered, .. } => Some(match &offered[..] {
                 [] => format!("no file of the project defines {what}s"),
                 names => format!("{what}s of the project: {}", names.join(", ")),

@@ -58,6 +58,7 @@ pub fn has_project_files(directory: &Path) -> bool {
     let text = |name: &str| file::read(&directory.join(name)).ok().flatten();
     file::is_file(&directory.join(PYPROJECT))
         || Listed::of(directory).chosen().is_some()
+        || locked::is_in(directory)
         || text(SETUP_CFG).is_some_and(|text| setup_cfg::declares(&text))
 }
 
@@ -84,9 +85,10 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
         let by = requirements::Included { file, line: included.line, named: &included.name };
         reader.file(&mut project, &directory.join(&included.name), DeclaredBy::Main, Some(by))?;
     }
-    let locked = selection.lock != LockUse::Ignored && selection.requirements.is_empty();
+    let used = if selection.requirements.is_empty() { selection.lock } else { LockUse::Ignored };
+    let counts = locked::read(&mut project, directory, used, reader.load())?;
     let chosen = chosen(selection, &listed, own.files.is_empty());
-    for path in chosen.into_iter().filter(|_| !locked || !locked::is_in(directory)) {
+    for path in chosen.into_iter().filter(|_| !counts) {
         reader.file(&mut project, &path, DeclaredBy::Main, None)?;
     }
     // `-e .[train]` chooses an extra of files that were read before.
@@ -97,9 +99,7 @@ pub fn read_texts(selection: &Selection, texts: &mut Texts) -> Result<Project, P
         return read_texts(&selection, texts);
     }
     read_python_version(&mut project, directory, &mut load)?;
-    let obeyed = locked && selection.lock == LockUse::Obeyed;
-    locked::read(&mut project, directory, obeyed, &mut load)?;
-    if project.read.is_empty() {
+    if project.read.is_empty() && !counts {
         return Err(nothing(directory, &listed));
     }
     choice.check()?;
@@ -206,7 +206,7 @@ fn nothing(directory: &Path, listed: &Listed) -> ProjectError {
             let file = shown(Path::new(&directory), USUAL[0]);
             return ProjectError::Io { file, why: "it is a directory".to_owned() };
         }
-        let looked_for = format!("requirements.txt, {PYPROJECT} or {PYTHON_VERSION}");
+        let looked_for = format!("requirements.txt, {PYPROJECT}, uv.lock, poetry.lock or {PYTHON_VERSION}");
         return ProjectError::Nothing { directory, looked_for };
     }
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();

@@ -27,7 +27,7 @@ mod toml_text;
 mod url;
 
 pub use changed_file::{ChangedFile, write_all};
-pub use declare::{Declarations, Environment, Others, declare, selected};
+pub use declare::{Declarations, Environment, Others, declare, is_of_torch, selected};
 pub use declared::{
     Declared, DeclaredBy, Dependency, Index, IndexRole, Notation, Origin, PackageSource, PythonRange,
 };

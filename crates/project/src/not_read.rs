@@ -11,7 +11,7 @@ pub struct NotRead {
 }
 
 /// Why it is not used. The text is short: it is shown in brackets behind the name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Reason {
     /// `pypy3.10` in `.python-version`.
     #[error("names {name:?}, not a version of CPython")]
@@ -51,10 +51,10 @@ pub enum Reason {
     #[error("{used} is used")]
     OtherLock { used: &'static str },
     /// The user said so: `--without-lock`, or other files by their names.
-    #[error("left out")]
+    #[error("not requested")]
     LeftOut,
-    /// A lock that does not say what the project itself requires.
-    #[error("no file declares what it is for")]
+    /// `poetry.lock` before 2.1 does not say what the project itself requires.
+    #[error("does not list the project's own dependencies, and no other file does")]
     NothingDeclared,
     /// A table of a TOML file.
     #[error("{name} is not supported")]

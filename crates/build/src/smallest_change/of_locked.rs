@@ -23,9 +23,13 @@ pub(super) fn smallest_change(
     (locked, others): (&Request, &[Requirement]),
     read_here: ReadMachine<'_>,
 ) -> Result<Option<SmallestChange>, Error> {
+    // An option replaces what the other files say: whether they allow its version is not known then.
+    if locked.requirements.iter().any(is_option) {
+        return Ok(None);
+    }
     let mut asked = asked.clone();
     if let Some(ProjectRequest { selection, .. }) = &mut asked.project {
-        selection.lock = LockUse::Renewed;
+        selection.lock = LockUse::Regenerated;
     }
     let mut required = requirements(universe, &asked, read_here)?.request;
     required.requirements.extend(others.iter().cloned());
@@ -36,16 +40,25 @@ pub(super) fn smallest_change(
     };
     let stack = &resolution.stack;
     let moved = moved(lock, locked, stack);
+    if moved.is_empty() && stack.index_url.is_none() {
+        return Ok(None);
+    }
     let mut change = SmallestChange::default();
     change.shown.stack = Some(text::headline(stack));
     // The default index has another build.
-    let index = stack.index_url.as_ref().map(|url| {
-        format!("Let {} take torch from {url}: {}.", lock.format.program(), lock.format.index_key())
-    });
-    let again = format!("The other files of the project allow these versions. Make {} again:", lock.file);
+    let add = |url: &String| format!("Add the index {url} for torch: {}.", lock.format.index_key());
+    let index = stack.index_url.as_ref().map(add);
+    let again = format!("Regenerate {} (the other files of the project allow these versions):", lock.file);
     change.shown.by_hand = index.into_iter().chain([again]).collect();
     change.shown.commands = vec![lock.format.upgrade(&moved)];
     Ok(Some(change))
+}
+
+/// Whether an option names a version.
+fn is_option(one: &Requirement) -> bool {
+    use RequirementKind::{Cpu, Cuda, Package, Python, Torch};
+    matches!(one.source, Source::Given { .. })
+        && matches!(one.kind, Torch(_) | Python(_) | Cuda(_) | Cpu | Package(..))
 }
 
 /// The stack with the torch nearest to the locked one: the next newer release that runs, else the next older.

@@ -173,7 +173,8 @@ pub fn plan(
         labels: labels::labels(&context),
         requirements,
         lock_drift,
-        lock_links: locked.and_then(|set| set.project).map(|project| project.links.clone()),
+        // envdoc.lock does not keep the pages of the lock that it was made from.
+        lock_links: request.project_lock.as_ref().filter(|_| locked.is_some()).map(|lock| lock.links.clone()),
         locked: locked.map(|set| {
             let (torch, rest) = set.packages.iter().cloned().partition(lock::is_torch_layer);
             [torch, rest]
@@ -272,8 +273,8 @@ fn last(context: &PlanContext, mut steps: Vec<Step>) -> Result<Stage, Error> {
 /// The stack without what the request leaves out.
 fn installed_stack(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Stack {
     let mut stack = stack.clone();
-    if let Some(project) = request.project_lock.as_ref().filter(|_| request.lock.is_none()) {
-        stack = locked::without_others(stack, project);
+    if let Some(project) = &request.project_lock {
+        stack = locked::without_others(stack, project, request);
         stack.install = install::commands(catalog, &stack);
     }
     if request.partners == Some(false) {

@@ -10,7 +10,7 @@ use crate::declared::{Declared, Dependency, Index, IndexRole};
 use crate::project::Project;
 
 /// Whether an index or a page is one of PyTorch's, by its address.
-pub(super) fn is_of_torch(url: &str) -> bool {
+pub fn is_of_torch(url: &str) -> bool {
     build_of_page(url).is_some() || url.contains("://download.pytorch.org/")
 }
 

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use catalog::Catalog;
 use pep440_rs::{VersionSpecifier, VersionSpecifiers};
 use resolve::parse::{is_package, package_name};
-use resolve::request::Requirement;
+use resolve::request::{Requirement, RequirementKind, Versions};
 use resolve::torch_layer::comes_with_torch;
 
 use super::{Environment, build_alone, build_of_page, is_of_torch, of_library, required};
 use crate::declared::{Declared, DeclaredBy, Dependency, Origin};
 use crate::error::ProjectError;
 use crate::lock::{Edge, Lock, Locked, LockedSource, Target};
+use crate::not_read::Reason;
 use crate::project::Project;
 
 /// The pins of a lock that hold with each of the Pythons. `depends_on_python` becomes true where another one
@@ -23,8 +24,16 @@ pub(super) fn held(
     depends_on_python: &mut bool,
 ) -> Result<Vec<Declared<Dependency>>, ProjectError> {
     let Environment { architecture, pythons } = environment;
-    let of_python = |python: &u32| selected(project, lock, *python, architecture);
-    let sets: Vec<Vec<&Locked>> = pythons.iter().map(of_python).collect::<Result<_, _>>()?;
+    let mut sets: Vec<Vec<&Locked>> = Vec::new();
+    for python in pythons {
+        if lock.supports(*python, architecture)? {
+            sets.push(selected(project, lock, *python, architecture)?);
+        }
+    }
+    if sets.is_empty() && !pythons.is_empty() {
+        let (file, architecture) = (lock.file.clone(), architecture.to_owned());
+        return Err(ProjectError::LockUnsupported { file, architecture });
+    }
     let Some((first, others)) = sets.split_first() else { return Ok(Vec::new()) };
     let (same, differing): (Vec<&Locked>, Vec<&Locked>) =
         first.iter().partition(|one| others.iter().all(|other| other.contains(one)));
@@ -58,8 +67,44 @@ pub fn selected<'l>(
     lock.selected(Target { python, architecture, extras, groups, declared: &declared })
 }
 
+/// A requirement on the Pythons of these that a lock was made for; `None`: it was made for all.
+pub(super) fn python(lock: &Lock, environment: Environment<'_>) -> Result<Option<Requirement>, ProjectError> {
+    let mut others = Vec::new();
+    for python in environment.pythons {
+        if !lock.supports(*python, environment.architecture)? {
+            others.push(format!("!=3.{python}.*"));
+        }
+    }
+    let text = others.join(",");
+    let Ok(specifiers) = text.parse::<VersionSpecifiers>() else { return Ok(None) };
+    let shown = "the environments that it was made for".to_owned();
+    let origin = Origin { file: lock.file.clone(), line: 1, text: shown, ..Origin::default() };
+    let kind = RequirementKind::Python(Versions { text, specifiers, build: None });
+    Ok((!others.is_empty()).then(|| required(&origin, kind)))
+}
+
+/// What is required and comes from elsewhere than an index: where, with its name, and from where.
+pub(super) fn elsewhere(
+    project: &Project,
+    lock: &Lock,
+    environment: Environment<'_>,
+) -> Result<Vec<(Origin, Reason)>, ProjectError> {
+    let mut found = Vec::new();
+    for python in environment.pythons {
+        for one in selected(project, lock, *python, environment.architecture)? {
+            let LockedSource::Elsewhere(reason) = &one.source else { continue };
+            let (file, line, text) = (lock.file.clone(), one.line, one.name.clone());
+            let entry = (Origin { file, line, text, ..Origin::default() }, reason.clone());
+            if !found.contains(&entry) {
+                found.push(entry);
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn dependency(lock: &Lock, one: &Locked) -> Option<Declared<Dependency>> {
-    let version = one.version.as_ref()?;
+    let version = one.version.as_ref().filter(|_| matches!(one.source, LockedSource::Index(_)))?;
     let local: Vec<String> = version.local().iter().map(ToString::to_string).collect();
     let dependency = Dependency {
         name: one.name.clone(),
@@ -86,7 +131,8 @@ pub(super) fn build(
     architecture: &str,
 ) -> Option<Requirement> {
     let torch = held.iter().find(|one| one.value.name == "torch" && one.value.local.is_none())?;
-    let source = &lock.packages.iter().find(|one| one.line == torch.origin.line)?.source;
+    let source =
+        &lock.packages.iter().find(|one| one.name == "torch" && one.line == torch.origin.line)?.source;
     let build = match source {
         LockedSource::Index(Some(url)) if is_of_torch(url) => build_of_page(url)?.to_owned(),
         _ if held.iter().any(|one| of_library(one).is_some()) => return None,

@@ -12,56 +12,57 @@ use crate::project::{Project, ReadFile};
 use crate::pyproject;
 use crate::requirements::{Load, Loaded, lexical};
 
-/// What a lock of the directory is good for.
+/// How a lock of the directory is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LockUse {
     /// It decides the versions.
     #[default]
-    Obeyed,
-    /// It will be made again from the files that it was made from: those alone count.
-    Renewed,
-    /// Nothing.
+    Used,
+    /// It will be regenerated: the files that it is made from count alone.
+    Regenerated,
+    /// Not at all.
     Ignored,
 }
 
 /// Reads the lock of a directory into a project whose other files were read; the first of [`FORMATS`] that is
-/// there. `used`: whether it counts.
+/// there. Returns whether the files that it was made from count alone, and not the requirements files next to
+/// it.
 ///
 /// # Errors
 ///
-/// It cannot be read, or is older than what the project declares.
+/// It cannot be read, or has no version that the project allows.
 pub(crate) fn read(
     project: &mut Project,
     directory: &Path,
-    used: bool,
+    used: LockUse,
     load: Load<'_>,
-) -> Result<(), ProjectError> {
+) -> Result<bool, ProjectError> {
+    let mut counts = false;
     for format in FORMATS {
         let path = lexical(&directory.join(format.file_name()));
         let file = path.display().to_string();
-        let reason = match (&project.lock, used, load(&path)?) {
-            (_, _, Loaded::Missing) => continue,
-            (Some(lock), ..) => Reason::OtherLock { used: lock.format.file_name() },
-            (None, false, Loaded::Text(text)) => {
-                // It knows the parts of the project, whether or not its versions count.
-                if let Ok(lock) = read_lock(*format, &file, &text) {
-                    parts(project, directory, &lock, load)?;
-                }
-                Reason::LeftOut
-            }
-            (None, _, Loaded::Refused(reason)) => reason,
-            (None, true, Loaded::Text(text)) => {
+        let reason = match (&project.lock, load(&path)?) {
+            (_, Loaded::Missing) => continue,
+            (Some(lock), _) => Reason::OtherLock { used: lock.format.file_name() },
+            (None, Loaded::Refused(reason)) => reason,
+            (None, Loaded::Text(_)) if used == LockUse::Ignored || counts => Reason::LeftOut,
+            (None, Loaded::Text(text)) => {
                 let lock = read_lock(*format, &file, &text)?;
                 parts(project, directory, &lock, load)?;
-                match take(project, lock)? {
-                    None => continue,
-                    Some(reason) => reason,
+                counts = !lock.needs_declared() || !project.dependencies.is_empty();
+                match counts {
+                    false => Reason::NothingDeclared,
+                    true if used == LockUse::Regenerated => Reason::LeftOut,
+                    true => {
+                        take(project, lock)?;
+                        continue;
+                    }
                 }
             }
         };
         project.not_read.push(NotRead { file, line: None, reason });
     }
-    Ok(())
+    Ok(counts)
 }
 
 /// Whether a directory has a lock.
@@ -88,29 +89,25 @@ fn parts(project: &mut Project, directory: &Path, lock: &Lock, load: Load<'_>) -
     Ok(())
 }
 
-fn take(project: &mut Project, lock: Lock) -> Result<Option<Reason>, ProjectError> {
-    let file = lock.file.clone();
-    if lock.needs_declared() && project.dependencies.is_empty() {
-        return Ok(Some(Reason::NothingDeclared));
-    }
+fn take(project: &mut Project, lock: Lock) -> Result<(), ProjectError> {
     up_to_date(project, &lock)?;
-    let elsewhere = lock.packages.iter().filter_map(|one| match &one.source {
-        LockedSource::Elsewhere(reason) => {
-            Some(NotRead { file: file.clone(), line: Some(one.line), reason: reason.clone() })
-        }
-        _ => None,
-    });
-    project.not_read.extend(elsewhere);
     let packages = Some(lock.packages.iter().filter(|one| one.source != LockedSource::Own).count());
-    project.read.push(ReadFile { packages, ..ReadFile::new(&file) });
+    project.read.push(ReadFile { packages, ..ReadFile::new(&lock.file) });
     project.lock = Some(lock);
-    Ok(None)
+    Ok(())
 }
 
 /// An error where the lock has no version that a declared dependency allows.
 fn up_to_date(project: &Project, lock: &Lock) -> Result<(), ProjectError> {
-    for one in project.dependencies.iter().filter(|one| one.value.kind == DeclaredBy::Main) {
-        let mut locked = lock.packages.iter().filter(|package| package.name == one.value.name);
+    let of_kind = |kind| project.dependencies.iter().filter(move |one| one.value.kind == kind);
+    for one in of_kind(DeclaredBy::Main) {
+        let overridden = of_kind(DeclaredBy::Override).any(|other| other.value.name == one.value.name);
+        let locked = lock.packages.iter().filter(|package| package.name == one.value.name);
+        let mut locked = locked.peekable();
+        // A lock leaves out what none of its environments installs.
+        if overridden || locked.peek().is_none() && one.value.marker.is_some() {
+            continue;
+        }
         let allowed = |package: &Locked| {
             let version = package.version.as_ref();
             let of_index = matches!(package.source, LockedSource::Index(_));

@@ -64,7 +64,10 @@ fn nothing_to_read_is_an_error_that_names_what_there_is() {
         let error = read(&selected(&folder)).unwrap_err().to_string();
         error.replace(&format!("{}", folder.path().display()), "D")
     };
-    assert_eq!(message(&[]), "D has no requirements.txt, pyproject.toml or .python-version");
+    assert_eq!(
+        message(&[]),
+        "D has no requirements.txt, pyproject.toml, uv.lock, poetry.lock or .python-version"
+    );
     assert_eq!(
         message(&[("requirements-cpu.txt", b""), ("requirements-gpu.txt", b"")]),
         "D has D/requirements-cpu.txt and D/requirements-gpu.txt and no requirements.txt"
@@ -123,7 +126,7 @@ fn a_lock_counts_in_place_of_requirements_files() {
         let not_read = project.not_read.iter().map(|one| format!("{} ({})", name(&one.file), one.reason));
         (read, not_read.collect::<Vec<_>>())
     };
-    let obeyed = read(&selection(LockUse::Obeyed)).unwrap();
+    let obeyed = read(&selection(LockUse::Used)).unwrap();
     assert_eq!(
         names(&obeyed),
         (
@@ -132,7 +135,7 @@ fn a_lock_counts_in_place_of_requirements_files() {
         )
     );
     assert!(obeyed.lock.is_some());
-    let renewed = read(&selection(LockUse::Renewed)).unwrap();
+    let renewed = read(&selection(LockUse::Regenerated)).unwrap();
     assert_eq!(renewed.dependencies.len(), 1);
     let ignored = read(&selection(LockUse::Ignored)).unwrap();
     assert!(ignored.lock.is_none() && ignored.dependencies.len() == 2);

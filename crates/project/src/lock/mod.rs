@@ -24,6 +24,8 @@ pub struct Lock {
     pub format: LockFormat,
     /// The Python that it is for, where the file says so.
     pub python: Option<Declared<PythonRange>>,
+    /// Markers of the environments that it was made for, of which one must hold; none: any.
+    environments: Vec<String>,
     pub packages: Vec<Locked>,
     roots: Roots,
 }
@@ -61,7 +63,7 @@ pub struct Locked {
 }
 
 /// Where a package comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockedSource {
     /// An index, without its login; `None`: the default one.
     Index(Option<String>),
@@ -91,7 +93,7 @@ struct Grouped {
 }
 
 /// A requirement of one package on another.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     pub name: String,
     pub extras: Vec<String>,
@@ -138,18 +140,11 @@ impl LockFormat {
         }
     }
 
-    pub fn program(self) -> &'static str {
-        match self {
-            LockFormat::Uv | LockFormat::Pylock => "uv",
-            LockFormat::Poetry => "Poetry",
-        }
-    }
-
     /// Where pyproject.toml says which index a package comes from.
     pub fn index_key(self) -> &'static str {
         match self {
-            LockFormat::Uv | LockFormat::Pylock => "name it in [[tool.uv.index]] and in [tool.uv.sources]",
-            LockFormat::Poetry => "add a [[tool.poetry.source]] with priority = \"explicit\"",
+            LockFormat::Uv | LockFormat::Pylock => "[[tool.uv.index]] and [tool.uv.sources]",
+            LockFormat::Poetry => "[[tool.poetry.source]] with priority = \"explicit\"",
         }
     }
 
@@ -171,7 +166,9 @@ impl LockFormat {
                     |(name, version): &(String, String)| format!(" --upgrade-package {name}=={version}");
                 format!("uv lock{}", all(&option))
             }
-            LockFormat::Poetry => format!("poetry update{}", all(&|(name, _)| format!(" {name}"))),
+            LockFormat::Poetry => {
+                format!("poetry add --lock{}", all(&|(name, version)| format!(" {name}@{version}")))
+            }
             LockFormat::Pylock => self.command().to_owned(),
         }
     }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use diagnostic::visible;
 use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_file::{OneOrMany, TomlFile, normalised, of_index};
+use super::toml_file::{OneOrMany, TomlFile, is_strong, normalised, of_index};
 use super::{Condition, Edge, Grouped, Lock, LockFormat, Locked, LockedSource, Roots};
+use crate::declared::{Declared, Origin, PythonRange};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
 use crate::poetry::constraint::specifiers;
@@ -29,6 +31,8 @@ struct File {
 struct Metadata {
     #[serde(rename = "lock-version")]
     version: Option<String>,
+    #[serde(rename = "python-versions")]
+    python: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -90,10 +94,19 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
     Ok(Lock {
         file: name.to_owned(),
         format: LockFormat::Poetry,
-        python: None,
+        python: parsed.metadata.python.as_ref().and_then(|python| of_python(name, &file, python)),
+        environments: Vec::new(),
         packages: packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?,
         roots,
     })
+}
+
+/// The Python of a lock; `None`: any, or PEP 440 cannot express it.
+fn of_python(name: &str, file: &TomlFile<'_>, python: &Spanned<String>) -> Option<Declared<PythonRange>> {
+    let specifiers = specifiers(python.get_ref()).filter(|range| !range.is_empty())?;
+    let text = visible::line(&format!("python-versions {}", python.get_ref())).into_owned();
+    let origin = Origin { file: name.to_owned(), line: file.line_of(python), text, ..Origin::default() };
+    Some(Declared { value: PythonRange { specifiers }, origin })
 }
 
 fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
@@ -118,7 +131,7 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
         line,
         source,
         directory: None,
-        hashes: one.files.into_iter().filter_map(|file| file.hash).collect(),
+        hashes: one.files.into_iter().filter_map(|file| file.hash).filter(|hash| is_strong(hash)).collect(),
         extras: extras.collect(),
         condition: condition(one.groups, one.markers, one.optional),
         dependencies: all.into_iter().filter(|(_, optional)| !optional).map(|(edge, _)| edge).collect(),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_file::{TomlFile, normalised, of_index};
+use super::toml_file::{TomlFile, is_strong, normalised, of_index};
 use super::uv::of_python;
 use super::{Condition, Lock, LockFormat, Locked, LockedSource, Roots};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
 
-/// Versions of the format that are read.
-const VERSIONS: &str = "1.0";
+/// The major version of the format that is read: a newer minor version adds what may be ignored (PEP 751).
+const VERSIONS: &str = "1";
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -20,6 +20,8 @@ struct File {
     version: Option<String>,
     #[serde(rename = "requires-python")]
     python: Option<Spanned<String>>,
+    #[serde(default)]
+    environments: Vec<String>,
     #[serde(default)]
     packages: Vec<Package>,
 }
@@ -47,13 +49,14 @@ struct Artifact {
 pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
     let file = TomlFile::new(name, text);
     let parsed: File = file.parse()?;
-    file.known(parsed.version.as_deref(), VERSIONS)?;
+    file.known(parsed.version.as_deref().and_then(|version| version.split('.').next()), VERSIONS)?;
     let python = parsed.python.as_ref().map(|python| of_python(name, &file, python)).transpose()?;
     let packages = parsed.packages.into_iter();
     Ok(Lock {
         file: name.to_owned(),
         format: LockFormat::Pylock,
         python,
+        environments: parsed.environments,
         packages: packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?,
         roots: Roots::Everything,
     })
@@ -77,7 +80,7 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
         line,
         source,
         directory: None,
-        hashes: hashes.collect(),
+        hashes: hashes.filter(|hash| is_strong(hash)).collect(),
         condition: Condition { markers: one.marker.into_iter().collect(), ..Condition::default() },
         dependencies: Vec::new(),
         extras: BTreeMap::new(),

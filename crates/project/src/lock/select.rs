@@ -4,86 +4,104 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use resolve::marker::{Environment, Marker};
 
-use super::{Edge, Lock, LockFormat, Locked, LockedSource, Roots, Target};
+use super::{Edge, Lock, Locked, LockedSource, Roots, Target};
 use crate::error::ProjectError;
 
 /// The group of a project's own dependencies in `poetry.lock`.
 const MAIN: &str = "main";
 
 impl Lock {
-    /// The packages that are installed, without the project itself, in the order of the file.
+    /// The packages that are installed, without the project itself, in the order of the file; those that come
+    /// from elsewhere than an index too.
     ///
     /// # Errors
     ///
     /// A marker of the file cannot be evaluated.
-    pub fn selected(&self, choice: Target<'_>) -> Result<Vec<&Locked>, ProjectError> {
-        let mut walk = Walk::new(self, choice)?;
-        match &self.roots {
-            Roots::Everything => {
-                let everything = self.packages.iter().enumerate();
-                for (index, one) in everything {
-                    if walk.holds_itself(one)? {
-                        walk.found.insert(index);
-                    }
-                }
+    pub fn selected(&self, target: Target<'_>) -> Result<Vec<&Locked>, ProjectError> {
+        let mut active = active(self, target);
+        loop {
+            let mut walk = Walk::new(self, target, active)?;
+            walk.whole()?;
+            // An extra that a package enables on the way may make other markers hold.
+            if walk.enabled.is_subset(&walk.active) {
+                let installed = |one: &&Locked| one.version.is_some() && one.source != LockedSource::Own;
+                return Ok(walk.found.iter().map(|index| &self.packages[*index]).filter(installed).collect());
             }
-            Roots::Packages(roots) => {
-                for root in roots {
-                    walk.root(*root)?;
-                }
-            }
-            Roots::Declared => {
-                for edge in choice.declared {
-                    walk.edge(edge, 0)?;
-                }
-            }
+            active = walk.active;
+            active.extend(walk.enabled);
         }
-        walk.rest()?;
-        let installed = |one: &&Locked| one.version.is_some() && matches!(one.source, LockedSource::Index(_));
-        Ok(walk.found.iter().map(|index| &self.packages[*index]).filter(installed).collect())
     }
-}
 
-impl Lock {
     /// The directories of packages that the project requires and that lie in the repository, relative to the
     /// lock, without its own: whatever markers say.
     pub(crate) fn directories(&self) -> Vec<&str> {
         let Roots::Packages(roots) = &self.roots else { return Vec::new() };
+        let mut local: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, one) in self.packages.iter().enumerate().filter(|(_, one)| one.directory.is_some()) {
+            local.entry(&one.name).or_default().push(index);
+        }
         let mut found: Vec<usize> = roots.clone();
+        let mut seen: BTreeSet<usize> = roots.iter().copied().collect();
         let mut next = 0;
         while let Some(index) = found.get(next).copied() {
-            let edges = &self.packages[index].dependencies;
-            let required = |one: &Locked| edges.iter().any(|edge| edge.name == one.name);
-            let local = self.packages.iter().enumerate().filter(|(_, one)| one.directory.is_some());
-            let new: Vec<usize> = local.filter(|(_, one)| required(one)).map(|(index, _)| index).collect();
-            let new: Vec<usize> = new.into_iter().filter(|index| !found.contains(index)).collect();
-            found.extend(new);
+            for edge in &self.packages[index].dependencies {
+                let required = local.get(edge.name.as_str()).into_iter().flatten();
+                found.extend(required.filter(|index| seen.insert(**index)));
+            }
             next += 1;
         }
         let directories = found.iter().filter_map(|index| self.packages[*index].directory.as_deref());
         directories.filter(|directory| *directory != ".").collect()
+    }
+
+    /// Whether it was made for a Python and a processor, among others.
+    ///
+    /// # Errors
+    ///
+    /// A marker of the file cannot be evaluated.
+    pub fn supports(&self, python: u32, architecture: &str) -> Result<bool, ProjectError> {
+        if self.environments.is_empty() {
+            return Ok(true);
+        }
+        let target = Target { python, architecture, extras: &[], groups: &[], declared: &[] };
+        let mut walk = Walk::new(self, target, BTreeSet::new())?;
+        for marker in &self.environments {
+            if walk.holds(marker, &[], 1)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the dependencies that the project declares are needed to select packages.
+    pub fn needs_declared(&self) -> bool {
+        self.roots == Roots::Declared
     }
 }
 
 /// A walk from the roots along what they require.
 struct Walk<'l> {
     lock: &'l Lock,
-    choice: Target<'l>,
+    target: Target<'l>,
     environment: Environment,
     /// Extras by which markers are evaluated.
-    extras: Vec<String>,
+    active: BTreeSet<String>,
+    /// The same of what packages enable on the way.
+    enabled: BTreeSet<String>,
     by_name: BTreeMap<&'l str, Vec<usize>>,
     /// What each marker was evaluated to.
     markers: BTreeMap<String, bool>,
     /// Packages, and extras of them, whose requirements are still to be looked at.
     queue: VecDeque<(usize, Option<String>)>,
     seen: BTreeSet<(usize, Option<String>)>,
+    /// Requirements that were followed: a file may repeat one many times.
+    followed: BTreeSet<&'l Edge>,
     found: BTreeSet<usize>,
 }
 
 impl<'l> Walk<'l> {
-    fn new(lock: &'l Lock, choice: Target<'l>) -> Result<Walk<'l>, ProjectError> {
-        let environment = Environment::new(choice.python, choice.architecture)
+    fn new(lock: &'l Lock, target: Target<'l>, active: BTreeSet<String>) -> Result<Walk<'l>, ProjectError> {
+        let environment = Environment::new(target.python, target.architecture)
             .map_err(|why| ProjectError::LockEnvironment { file: lock.file.clone(), why })?;
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, one) in lock.packages.iter().enumerate() {
@@ -91,24 +109,56 @@ impl<'l> Walk<'l> {
         }
         Ok(Walk {
             lock,
-            choice,
+            target,
             environment,
-            extras: extras(lock, choice),
+            active,
+            enabled: BTreeSet::new(),
             by_name,
             markers: BTreeMap::new(),
             queue: VecDeque::new(),
             seen: BTreeSet::new(),
+            followed: BTreeSet::new(),
             found: BTreeSet::new(),
         })
+    }
+
+    fn whole(&mut self) -> Result<(), ProjectError> {
+        let lock = self.lock;
+        match &lock.roots {
+            Roots::Everything => {
+                for (index, one) in lock.packages.iter().enumerate() {
+                    if self.holds_itself(one)? {
+                        self.found.insert(index);
+                    }
+                }
+            }
+            Roots::Packages(roots) => {
+                for root in roots {
+                    self.root(*root)?;
+                }
+            }
+            Roots::Declared => {
+                for edge in self.target.declared {
+                    self.edge(edge, 0)?;
+                }
+            }
+        }
+        self.rest()
     }
 
     fn root(&mut self, root: usize) -> Result<(), ProjectError> {
         let package: &'l Locked = &self.lock.packages[root];
         self.push(root, None);
-        for extra in self.choice.extras {
+        for extra in self.target.extras {
             self.push(root, Some(extra.clone()));
         }
-        for group in self.choice.groups {
+        let only = matches!(&self.lock.roots, Roots::Packages(roots) if roots.len() == 1);
+        let missing = self.target.extras.iter().find(|extra| !package.extras.contains_key(*extra));
+        if let Some(extra) = missing.filter(|_| only) {
+            let (file, name) = (self.lock.file.clone(), extra.clone());
+            return Err(ProjectError::NotLocked { file, name, command: self.lock.format.command() });
+        }
+        for group in self.target.groups {
             for edge in package.groups.get(group).into_iter().flatten() {
                 self.edge(edge, package.line)?;
             }
@@ -138,12 +188,17 @@ impl<'l> Walk<'l> {
     }
 
     /// Follows a requirement, where its marker holds.
-    fn edge(&mut self, edge: &Edge, line: usize) -> Result<(), ProjectError> {
+    fn edge(&mut self, edge: &'l Edge, line: usize) -> Result<(), ProjectError> {
+        if !self.followed.insert(edge) {
+            return Ok(());
+        }
+        let enabled: Vec<String> = edge.extras.iter().map(|one| coded("extra", &edge.name, one)).collect();
         if let Some(marker) = &edge.marker
-            && !self.holds(marker, line)?
+            && !self.holds(marker, &enabled, line)?
         {
             return Ok(());
         }
+        self.enabled.extend(enabled);
         for index in self.targets(edge) {
             self.push(index, None);
             for extra in &edge.extras {
@@ -169,7 +224,7 @@ impl<'l> Walk<'l> {
     fn holds_itself(&mut self, one: &'l Locked) -> Result<bool, ProjectError> {
         let condition = &one.condition;
         for marker in &condition.markers {
-            if !self.holds(marker, one.line)? {
+            if !self.holds(marker, &[], one.line)? {
                 return Ok(false);
             }
         }
@@ -181,16 +236,18 @@ impl<'l> Walk<'l> {
         }
         let Some(groups) = &condition.groups else { return Ok(true) };
         for group in groups {
-            let chosen = group.name == MAIN || self.choice.groups.contains(&group.name);
-            if chosen && group.marker.as_ref().map_or(Ok(true), |marker| self.holds(marker, one.line))? {
+            let chosen = group.name == MAIN || self.target.groups.contains(&group.name);
+            let marker = group.marker.as_ref();
+            if chosen && marker.map_or(Ok(true), |marker| self.holds(marker, &[], one.line))? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn holds(&mut self, marker: &str, line: usize) -> Result<bool, ProjectError> {
-        if let Some(known) = self.markers.get(marker) {
+    /// Whether a marker holds; `enabled`: with these extras too.
+    fn holds(&mut self, marker: &str, enabled: &[String], line: usize) -> Result<bool, ProjectError> {
+        if let Some(known) = self.markers.get(marker).filter(|_| enabled.is_empty()) {
             return Ok(*known);
         }
         let parsed = Marker::parse(marker).map_err(|why| ProjectError::LockMarker {
@@ -199,30 +256,30 @@ impl<'l> Walk<'l> {
             text: marker.to_owned(),
             why,
         })?;
-        let holds = parsed.holds(&self.environment, &self.extras);
-        self.markers.insert(marker.to_owned(), holds);
+        let extras: Vec<String> = self.active.iter().chain(enabled).cloned().collect();
+        let holds = parsed.holds(&self.environment, &extras);
+        if enabled.is_empty() {
+            self.markers.insert(marker.to_owned(), holds);
+        }
         Ok(holds)
     }
 }
 
-/// The extras of markers. uv writes those of conflicting extras and groups with the name of the package that
-/// has them: `extra-7-project-cuda`, `group-7-project-dev`; the number is the length of the name.
-fn extras(lock: &Lock, choice: Target<'_>) -> Vec<String> {
-    let Roots::Packages(roots) = &lock.roots else { return choice.extras.to_vec() };
-    let coded = |kind: &str, name: &str| {
-        let of = |root: &usize| {
-            let package = &lock.packages[*root].name;
-            format!("{kind}-{}-{package}-{name}", package.len())
-        };
-        roots.iter().map(of).collect::<Vec<_>>()
-    };
-    let extras = choice.extras.iter().flat_map(|extra| coded("extra", extra));
-    extras.chain(choice.groups.iter().flat_map(|group| coded("group", group))).collect()
+/// The extras by which markers are evaluated. uv writes those that conflict with others with the package that
+/// has them; the number is the length of its name: `extra-7-project-cuda`, `group-7-project-dev`,
+/// `project-7-project`.
+fn active(lock: &Lock, target: Target<'_>) -> BTreeSet<String> {
+    let Roots::Packages(roots) = &lock.roots else { return target.extras.iter().cloned().collect() };
+    let mut active = BTreeSet::new();
+    for root in roots {
+        let package = &lock.packages[*root].name;
+        active.insert(format!("project-{}-{package}", package.len()));
+        active.extend(target.extras.iter().map(|extra| coded("extra", package, extra)));
+        active.extend(target.groups.iter().map(|group| coded("group", package, group)));
+    }
+    active
 }
 
-impl Lock {
-    /// Whether the dependencies of the project are needed to select packages.
-    pub fn needs_declared(&self) -> bool {
-        self.roots == Roots::Declared && self.format == LockFormat::Poetry
-    }
+fn coded(kind: &str, package: &str, name: &str) -> String {
+    format!("{kind}-{}-{package}-{name}", package.len())
 }

@@ -97,7 +97,14 @@ fn uv_lock_is_walked_from_the_project() {
     let all = Target { extras: &["cuda".to_owned()], groups: &["dev".to_owned()], ..ON_X86_64 };
     assert_eq!(
         selected(LockFormat::Uv, UV, all),
-        ["32:six 1.17.0", "46:torch 2.6.0+cu124", "51:extra-only 1", "61:faster 3", "75:tool 4"]
+        [
+            "32:six 1.17.0",
+            "46:torch 2.6.0+cu124",
+            "51:extra-only 1",
+            "61:faster 3",
+            "70:repository 1",
+            "75:tool 4"
+        ]
     );
     let lock = read_lock(LockFormat::Uv, "uv.lock", UV).unwrap();
     assert_eq!(lock.packages[2].hashes, ["sha256:aa", "sha256:bb"]);
@@ -209,10 +216,7 @@ fn faults_name_the_line() {
         error(LockFormat::Uv, "version = 2\n"),
         "uv.lock: format \"2\" is not supported; envdoc reads 1"
     );
-    assert_eq!(
-        error(LockFormat::Poetry, "a = 1\n"),
-        "uv.lock: not a lock file: it names no version of its format"
-    );
+    assert_eq!(error(LockFormat::Poetry, "a = 1\n"), "uv.lock: not a lock file: it has no format version");
     let broken = "lock-version = \"1.0\"\n[[packages]]\nname = \"a\"\nversion = \"x\"\n";
     assert_eq!(error(LockFormat::Pylock, broken), "uv.lock:3: \"x\" of a is not a version");
     let marker = broken.replace("\"x\"", "\"1\"\nmarker = \"'gpu' in extras\"");
@@ -233,4 +237,88 @@ fn damaged_files_are_errors_or_locks() {
             }
         }
     }
+}
+
+/// A lock of uv: the dependencies of the project, and other packages.
+fn of_uv(head: &str, dependencies: &str, packages: &[&str]) -> String {
+    let own = "[[package]]\nname = \"own\"\nversion = \"0.1.0\"\nsource = { virtual = \".\" }\n";
+    format!("version = 1\n{head}\n{own}dependencies = [\n{dependencies}\n]\n{}", packages.concat())
+}
+
+fn of_registry(name: &str, version: &str, rest: &str) -> String {
+    let source = "source = { registry = \"https://h.example/simple\" }";
+    format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}\n{rest}\n")
+}
+
+fn pins(text: &str, target: Target<'_>) -> Vec<String> {
+    let lock = read_lock(LockFormat::Uv, "uv.lock", text).unwrap();
+    let pin = |one: &&Locked| format!("{}=={}", one.name, one.version.as_ref().unwrap());
+    lock.selected(target).unwrap().iter().map(pin).collect()
+}
+
+/// uv marks what conflicting extras bring with the extra that a requirement enables, or with the project.
+#[test]
+fn extras_that_requirements_enable_count_in_markers() {
+    let member = of_registry(
+        "member",
+        "1",
+        "[package.optional-dependencies]\nnew = [\n  { name = \"six\", version = \"1.17.0\", \
+         marker = \"extra == 'extra-6-member-new'\" },\n]\n",
+    );
+    let (old, new) = (of_registry("six", "1.16.0", ""), of_registry("six", "1.17.0", ""));
+    let edges = "{ name = \"member\", extra = [\"new\"], marker = \"extra == 'extra-6-member-new'\" },\n\
+        { name = \"idna\", marker = \"extra == 'project-3-own'\" },";
+    let text = of_uv("", edges, &[&member, &old, &new, &of_registry("idna", "3", "")]);
+    assert_eq!(pins(&text, ON_X86_64), ["member==1", "six==1.17.0", "idna==3"]);
+}
+
+#[test]
+fn of_two_sources_the_one_is_taken_that_is_required() {
+    let edges = "{ name = \"six\", version = \"1.17.0\", source = { url = \"https://h.example/six.whl\" }, \
+        marker = \"platform_machine == 'x86_64'\" },\n{ name = \"six\", version = \"1.17.0\", source = \
+        { registry = \"https://h.example/simple\" }, marker = \"platform_machine != 'x86_64'\" },";
+    let of_url = "[[package]]\nname = \"six\"\nversion = \"1.17.0\"\n\
+        source = { url = \"https://h.example/six.whl\" }\n";
+    let text = of_uv("", edges, &[of_url, &of_registry("six", "1.17.0", "")]);
+    let lock = read_lock(LockFormat::Uv, "uv.lock", &text).unwrap();
+    let sources = |architecture| {
+        let selected = lock.selected(Target { architecture, ..ON_X86_64 }).unwrap();
+        selected.iter().map(|one| one.source.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(sources("x86_64"), [LockedSource::Elsewhere(Reason::Address)]);
+    assert_eq!(sources("aarch64"), [LockedSource::Index(Some("https://h.example/simple".into()))]);
+}
+
+#[test]
+fn environments_and_the_python_of_poetry_limit_the_lock() {
+    let head = "supported-markers = [\"python_full_version < '3.12' and platform_machine == 'x86_64'\"]";
+    let lock = read_lock(LockFormat::Uv, "uv.lock", &of_uv(head, "", &[])).unwrap();
+    let supports = |python, architecture| lock.supports(python, architecture).unwrap();
+    assert!(supports(11, "x86_64") && !supports(12, "x86_64") && !supports(11, "aarch64"));
+    let text = "[metadata]\nlock-version = \"2.1\"\npython-versions = \"^3.10,<3.12\"\n";
+    let lock = read_lock(LockFormat::Poetry, "poetry.lock", text).unwrap();
+    let python = lock.python.unwrap();
+    assert_eq!(
+        (python.origin.line, python.value.specifiers.to_string().as_str()),
+        (3, ">=3.10, <3.12, <4.0")
+    );
+}
+
+/// An index is written into files of the image.
+#[test]
+fn an_index_with_a_line_end_is_not_used() {
+    let six = "[[package]]\nname = \"six\"\nversion = \"1\"\nsource = { registry = \
+        \"https://h.example/x\\n--index-url https://evil.example/simple #/cu124\" }\n";
+    let lock = read_lock(LockFormat::Uv, "uv.lock", &of_uv("", "{ name = \"six\" },", &[six])).unwrap();
+    assert_eq!(lock.packages[1].source, LockedSource::Elsewhere(Reason::ControlCharacters));
+}
+
+#[test]
+fn a_file_of_many_packages_of_one_name_is_read_in_time() {
+    let edges = "{ name = \"a\" },\n".repeat(4);
+    let rest = format!("dependencies = [\n{edges}]\n");
+    let packages: String = (0..2_000).map(|number| of_registry("a", &number.to_string(), &rest)).collect();
+    let start = std::time::Instant::now();
+    assert_eq!(pins(&of_uv("", &edges, &[&packages]), ON_X86_64).len(), 2_000);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }

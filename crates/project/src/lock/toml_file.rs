@@ -62,6 +62,14 @@ impl<'t> TomlFile<'t> {
     }
 }
 
+/// Kinds of hashes that pip accepts.
+const STRONG: &[&str] = &["sha256", "sha384", "sha512"];
+
+/// Whether pip accepts a hash: `sha256:…`.
+pub(super) fn is_strong(hash: &str) -> bool {
+    hash.split_once(':').is_some_and(|(kind, _)| STRONG.contains(&kind))
+}
+
 /// One value, or a list of them.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
@@ -83,6 +91,9 @@ impl<T> OneOrMany<T> {
 pub(super) fn of_index(url: Option<&str>) -> LockedSource {
     match url {
         None => LockedSource::Index(None),
+        Some(url) if url.chars().any(|letter| letter.is_control() || letter == ' ') => {
+            LockedSource::Elsewhere(Reason::ControlCharacters)
+        }
         Some(url) if url.contains("://") => LockedSource::Index(Some(without_login(url).0)),
         Some(_) => LockedSource::Elsewhere(Reason::Path),
     }

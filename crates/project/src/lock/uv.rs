@@ -7,7 +7,7 @@ use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_file::{OneOrMany, TomlFile, normalised, of_index};
+use super::toml_file::{OneOrMany, TomlFile, is_strong, normalised, of_index};
 use super::{Condition, Edge, Lock, LockFormat, Locked, LockedSource, Roots};
 use crate::declared::{Declared, Origin, PythonRange};
 use crate::error::ProjectError;
@@ -21,6 +21,8 @@ struct File {
     version: Option<u32>,
     #[serde(rename = "requires-python")]
     python: Option<Spanned<String>>,
+    #[serde(default, rename = "supported-markers")]
+    environments: Vec<String>,
     #[serde(default)]
     manifest: Manifest,
     #[serde(default, rename = "package")]
@@ -90,6 +92,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
         file: name.to_owned(),
         format: LockFormat::Uv,
         python,
+        environments: parsed.environments,
         packages,
         roots: Roots::Packages(roots),
     })
@@ -167,7 +170,13 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
         line,
         source: one.source.locked(),
         directory: one.source.directory(),
-        hashes: one.sdist.into_iter().chain(one.wheels).filter_map(|file| file.hash).collect(),
+        hashes: one
+            .sdist
+            .into_iter()
+            .chain(one.wheels)
+            .filter_map(|file| file.hash)
+            .filter(|hash| is_strong(hash))
+            .collect(),
         condition: Condition::default(),
         dependencies: edges(one.dependencies)?,
         extras: by_name(one.extras)?,

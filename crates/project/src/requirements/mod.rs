@@ -59,6 +59,11 @@ impl<'l> Reader<'l> {
         Reader { load, chain: Vec::new(), done: Vec::new(), lines: 0, has_own: false, extras: Vec::new() }
     }
 
+    /// Where it takes the texts from.
+    pub(crate) fn load(&mut self) -> Load<'_> {
+        &mut *self.load
+    }
+
     /// Adds what a file and those that it includes declare.
     pub(crate) fn file(
         &mut self,
