@@ -4,9 +4,9 @@ use diagnostic::suggest::nearest;
 use resolve::parse::package_name;
 
 use crate::error::ProjectError;
-use crate::find::Selection;
 use crate::not_read::{NotRead, Reason};
 use crate::project::Project;
+use crate::selection::Selection;
 
 /// What was chosen, and what the files that were read offer.
 #[derive(Debug, Default)]

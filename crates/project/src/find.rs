@@ -16,25 +16,11 @@ use crate::not_read::{NotRead, Reason};
 use crate::project::{Project, ReadFile};
 use crate::pyproject::{self, Included};
 use crate::requirements::{self, Load, Loaded, Reader, lexical};
+use crate::selection::{LockUse, Selection};
 use crate::texts::Texts;
 use crate::{python_version, setup_cfg};
 use disk::Disk;
-pub(crate) use listed::purpose;
 use listed::{Listed, USUAL};
-pub use locked::LockUse;
-
-/// What to read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection {
-    pub directory: PathBuf,
-    /// Requirements files, instead of those that are chosen by their names. Relative to the working
-    /// directory.
-    pub requirements: Vec<PathBuf>,
-    pub lock: LockUse,
-    pub extras: Vec<String>,
-    /// Groups of `[dependency-groups]` and of Poetry.
-    pub groups: Vec<String>,
-}
 
 pub(crate) const PYPROJECT: &str = "pyproject.toml";
 const SETUP_CFG: &str = "setup.cfg";

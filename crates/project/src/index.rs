@@ -32,7 +32,7 @@ pub(crate) fn add(project: &mut Project, url: &Text<'_>, defined: &Defined<'_>) 
 
 /// Leaves out sources that hold on no Linux, gives the others the text of their index, and leaves out the
 /// explicit indexes that no source names.
-pub(crate) fn settle(project: &mut Project, file: &str) {
+pub(crate) fn finish(project: &mut Project, file: &str) {
     let indexes = &project.indexes;
     let extras: Vec<&str> = project.extras.iter().map(String::as_str).collect();
     project.sources.retain_mut(|one| {

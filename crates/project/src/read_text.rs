@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::choice::Choice;
 use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
-use crate::find::Selection;
 use crate::not_read::Reason;
 use crate::project::{Project, ReadFile};
 use crate::requirements::{Loaded, Reader};
+use crate::selection::Selection;
 use crate::{pyproject, python_version, setup_cfg};
 
 /// Reads a `pyproject.toml`, a `setup.cfg`, a `.python-version` or, by any other name, a requirements file.

@@ -185,7 +185,7 @@ fn without_comment(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::find::Selection;
+    use crate::selection::Selection;
 
     fn read(text: &str, extras: &[&str]) -> (Project, Vec<Included>) {
         let extras = extras.iter().map(|one| (*one).to_owned()).collect();

@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use crate::pythons_required;
 use crate::read::packages::PackageList;
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use ::project::poetry::constraint::specifiers as constraint;
+use ::project::poetry_constraint::specifiers as constraint;
 
 pub(crate) const RULE: Rule = Rule {
     id: "requires-python-too-wide",

@@ -6,6 +6,7 @@ use host::file;
 
 use crate::not_read::{NotRead, Reason};
 use crate::project::Project;
+use crate::purpose::purpose;
 use crate::requirements::lexical;
 
 /// One of these is read: the first that exists.
@@ -67,16 +68,4 @@ impl Listed {
 /// The purpose of a requirements file, by the words in its name.
 fn kind(path: &Path) -> Option<&'static str> {
     purpose(&path.file_stem()?.to_string_lossy())
-}
-
-/// What a file or group is for besides running the project, by the words in its name.
-pub(crate) fn purpose(name: &str) -> Option<&'static str> {
-    const KINDS: &[(&str, &[&str])] = &[
-        ("development", &["dev", "develop", "development", "test", "tests", "testing", "lint", "ci"]),
-        ("documentation", &["doc", "docs"]),
-        ("constraints", &["constraints"]),
-    ];
-    let name = name.to_lowercase();
-    let words: Vec<&str> = name.split(['-', '_', '.']).collect();
-    KINDS.iter().find(|(_, names)| names.iter().any(|name| words.contains(name))).map(|(kind, _)| *kind)
 }

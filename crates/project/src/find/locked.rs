@@ -11,18 +11,7 @@ use crate::not_read::{NotRead, Reason};
 use crate::project::{Project, ReadFile};
 use crate::pyproject;
 use crate::requirements::{Load, Loaded, lexical};
-
-/// How a lock of the directory is used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LockUse {
-    /// It decides the versions.
-    #[default]
-    Used,
-    /// It will be regenerated: the files that it is made from count alone.
-    Regenerated,
-    /// Not at all.
-    Ignored,
-}
+use crate::selection::LockUse;
 
 /// Reads the lock of a directory into a project whose other files were read; the first of [`FORMATS`] that is
 /// there. Returns whether the files that it was made from count alone, and not the requirements files next to

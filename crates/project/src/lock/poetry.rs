@@ -12,7 +12,7 @@ use super::{Condition, Edge, Grouped, Lock, LockFormat, Locked, LockedSource, Ro
 use crate::declared::{Declared, Origin, PythonRange};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
-use crate::poetry::constraint::specifiers;
+use crate::poetry_constraint::specifiers;
 
 /// Versions of the format that are read: of Poetry 1.3 to 2.
 const VERSIONS: &str = "2.0, 2.1";

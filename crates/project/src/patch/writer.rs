@@ -10,7 +10,7 @@ use super::header::Header;
 use super::{NewBuild, Wanted};
 use crate::declare::FAMILY;
 use crate::declared::{Declared, Dependency, Notation, Origin};
-use crate::poetry::constraint;
+use crate::poetry_constraint as constraint;
 use crate::project::Project;
 use crate::requirement::without_local as without_build;
 use crate::texts::Texts;

@@ -5,7 +5,7 @@ use resolve::parse::package_name;
 use super::dependency::Reader;
 use crate::choice::{Choice, skip_groups};
 use crate::error::ProjectError;
-use crate::find::purpose;
+use crate::purpose::purpose;
 use crate::toml_text::Table;
 
 /// Adds the dependencies of the groups that count; their names.

@@ -2,7 +2,7 @@
 
 use pep440_rs::{Operator, VersionSpecifier};
 
-use super::constraint::specifiers;
+use crate::poetry_constraint::specifiers;
 
 /// `^3.8` as `python_version >= '3.8' and python_version < '4.0'`; `None`: it cannot be expressed. Any Python
 /// is an empty marker.

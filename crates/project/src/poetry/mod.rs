@@ -1,6 +1,5 @@
 //! `[tool.poetry]`: dependencies with constraints of Poetry, groups, extras and sources.
 
-pub mod constraint;
 mod dependency;
 mod groups;
 mod markers;
@@ -14,8 +13,9 @@ use crate::choice::{Choice, skip_extras};
 use crate::declared::Notation;
 use crate::error::ProjectError;
 use crate::not_read::{NotRead, Reason};
+use crate::poetry_constraint as constraint;
 use crate::project::Project;
-use crate::pyproject::python;
+use crate::requires_python::python;
 use crate::toml_text::{Node, Table, Text};
 use dependency::Reader;
 

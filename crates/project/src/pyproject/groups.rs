@@ -7,8 +7,8 @@ use super::{INCLUDES_LIMIT, dependency};
 use crate::choice::{Choice, skip_groups};
 use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
-use crate::find::purpose;
 use crate::project::Project;
+use crate::purpose::purpose;
 use crate::toml_text::{Node, Table};
 
 /// The groups of a file.

@@ -7,18 +7,18 @@ mod tool_uv;
 
 use std::str::FromStr;
 
-use diagnostic::visible;
 use pep440_rs::VersionSpecifiers;
 use resolve::parse::package_name;
 
 use crate::choice::Choice;
-use crate::declared::{Declared, DeclaredBy, Notation, PythonRange};
+use crate::declared::{Declared, DeclaredBy, Notation};
 use crate::error::ProjectError;
 use crate::index;
 use crate::not_read::{NotRead, Reason};
 use crate::poetry;
 use crate::project::{Project, ReadFile};
 use crate::requirement::{self, Parsed, both};
+use crate::requires_python;
 use crate::toml_text::{Node, Table, Text, TomlText};
 
 /// Extras and groups that include each other.
@@ -85,7 +85,7 @@ pub(crate) fn read(
     if let Some(uv) = &uv {
         tool_uv::read(project, uv, first, &groups)?;
     }
-    index::settle(project, name);
+    index::finish(project, name);
     let own = metadata.is_some() || tool(&["poetry"])?.is_some();
     let elsewhere = dynamic.dependencies && !declared_elsewhere(project, name);
     let dependencies = own && !(elsewhere && tool(&["setuptools", "dynamic", "dependencies"])?.is_none());
@@ -98,7 +98,7 @@ pub(crate) fn read(
 fn own(project: &mut Project, choice: &mut Choice, metadata: &Table<'_>) -> Result<(), ProjectError> {
     if let Some(text) = metadata.string("requires-python")? {
         let range = VersionSpecifiers::from_str(text.value).ok();
-        python(project, &text, "requires-python", range, Notation::Specifiers)?;
+        requires_python::python(project, &text, "requires-python", range, Notation::Specifiers)?;
     }
     for text in metadata.strings("dependencies")? {
         dependency(project, &text, None, DeclaredBy::Main)?;
@@ -107,27 +107,6 @@ fn own(project: &mut Project, choice: &mut Choice, metadata: &Table<'_>) -> Resu
         let name = metadata.string("name")?.map(|name| package_name(name.value));
         extras::read(project, choice, metadata.file(), name.as_deref(), &extras)?;
     }
-    Ok(())
-}
-
-/// Adds the Python of a project; `range`: what the text says.
-pub(crate) fn python(
-    project: &mut Project,
-    text: &Text<'_>,
-    key: &'static str,
-    range: Option<VersionSpecifiers>,
-    notation: Notation,
-) -> Result<(), ProjectError> {
-    let specifiers = range.ok_or_else(|| ProjectError::Range {
-        file: text.file(),
-        line: text.line(),
-        key,
-        text: text.value.to_owned(),
-        example: ">=3.10",
-    })?;
-    let shown = visible::line(&format!("{key} {}", text.value)).into_owned();
-    let origin = text.origin(Some(0..text.value.len()), shown, notation);
-    project.python.push(Declared { value: PythonRange { specifiers }, origin });
     Ok(())
 }
 

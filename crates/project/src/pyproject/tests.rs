@@ -1,7 +1,7 @@
 use super::*;
 use crate::declared::Dependency;
 
-use crate::find::Selection;
+use crate::selection::Selection;
 
 pub(super) fn chosen(
     text: &str,
