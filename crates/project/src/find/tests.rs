@@ -64,7 +64,7 @@ fn nothing_to_read_is_an_error_that_names_what_there_is() {
         let error = read(&selected(&folder)).unwrap_err().to_string();
         error.replace(&format!("{}", folder.path().display()), "D")
     };
-    assert_eq!(message(&[]), "D has no requirements.txt, pyproject.toml or .python-version");
+    assert_eq!(message(&[]), "D has no requirements.txt, pyproject.toml, setup.cfg or .python-version");
     assert_eq!(
         message(&[("requirements-cpu.txt", b""), ("requirements-gpu.txt", b"")]),
         "D has D/requirements-cpu.txt and D/requirements-gpu.txt and no requirements.txt"
