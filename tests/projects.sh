@@ -74,7 +74,7 @@ for entry in "${projects[@]}"; do
                     compiles "$project" "$python" "$torch" "${options[@]}" && refused=0
                 done
                 if [ "$refused" = 1 ]; then
-                    pass "$name: uv refuses torch $(echo $torches) as well"
+                    pass "$name: uv refuses torch ${torches//$'\n'/ } as well"
                 else
                     fail "$name: uv finds a set with one of torch $torches"
                 fi

@@ -134,7 +134,10 @@ fn faults_name_the_file_and_the_line_and_exit_with_2() {
             "base.txt:1: requirements.txt includes itself (requirements.txt → base.txt → requirements.txt)",
         ),
         (&[("pyproject.toml", "[project]\nname = \"a\n")], "pyproject.toml:2: not valid TOML: "),
-        (&[("main.py", "")], ". has no requirements.txt, pyproject.toml or .python-version"),
+        (
+            &[("main.py", "")],
+            ". has no requirements.txt, pyproject.toml, setup.cfg, a lock or .python-version",
+        ),
     ] {
         let (code, shown) = Project::new(files).resolve(&[]);
         assert!(code == 2 && shown.contains(message), "{message}: {shown}");

@@ -1,5 +1,7 @@
 //! The extras and groups of a project that a user chooses.
 
+use std::collections::BTreeSet;
+
 use diagnostic::suggest::nearest;
 use resolve::parse::package_name;
 
@@ -19,14 +21,14 @@ pub(crate) struct Choice {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     asked: Vec<String>,
-    offered: Vec<String>,
+    offered: BTreeSet<String>,
 }
 
 impl Choice {
     pub(crate) fn of(selection: &Selection) -> Choice {
         let names = |asked: &[String]| Names {
             asked: asked.iter().map(|name| package_name(name)).collect(),
-            offered: Vec::new(),
+            offered: BTreeSet::new(),
         };
         Choice { extras: names(&selection.extras), groups: names(&selection.groups) }
     }
@@ -40,9 +42,7 @@ impl Choice {
 
 impl Names {
     pub(crate) fn offer(&mut self, name: &str) {
-        if !self.offered.iter().any(|one| one == name) {
-            self.offered.push(name.to_owned());
-        }
+        self.offered.insert(name.to_owned());
     }
 
     pub(crate) fn is_asked(&self, name: &str) -> bool {
@@ -50,9 +50,8 @@ impl Names {
     }
 
     fn check(&self, what: &'static str) -> Result<(), ProjectError> {
-        let Some(name) = self.asked.iter().find(|name| !self.offered.contains(name)) else { return Ok(()) };
-        let mut offered = self.offered.clone();
-        offered.sort();
+        let Some(name) = self.asked.iter().find(|name| !self.offered.contains(*name)) else { return Ok(()) };
+        let offered: Vec<String> = self.offered.iter().cloned().collect();
         let near = nearest(name, offered.iter().map(String::as_str)).map(str::to_owned);
         Err(ProjectError::NotOffered { what, name: name.clone(), near, offered })
     }

@@ -192,7 +192,7 @@ fn nothing(directory: &Path, listed: &Listed) -> ProjectError {
             let file = shown(Path::new(&directory), USUAL[0]);
             return ProjectError::Io { file, why: "it is a directory".to_owned() };
         }
-        let looked_for = format!("requirements.txt, {PYPROJECT}, uv.lock, poetry.lock or {PYTHON_VERSION}");
+        let looked_for = format!("requirements.txt, {PYPROJECT}, {SETUP_CFG}, a lock or {PYTHON_VERSION}");
         return ProjectError::Nothing { directory, looked_for };
     }
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();

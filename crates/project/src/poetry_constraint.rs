@@ -56,7 +56,8 @@ fn one(part: &str) -> Option<Vec<VersionSpecifier>> {
         "~" => return range(version, |numbers| usize::from(numbers.len() > 1)),
         "" | "=" | "==" if version == "*" => return Some(Vec::new()),
         "" | "=" | "==" => Operator::Equal,
-        "!=" | "<>" => Operator::NotEqual,
+        "!=" => Operator::NotEqual,
+        "~=" if !version.contains('.') => return range(version, |_| 0),
         "~=" => Operator::TildeEqual,
         ">=" => Operator::GreaterThanEqual,
         ">" => Operator::GreaterThan,
@@ -64,19 +65,22 @@ fn one(part: &str) -> Option<Vec<VersionSpecifier>> {
         "<" => Operator::LessThan,
         _ => return None,
     };
+    // `>=2.*` is `>=2`.
+    let bound = !matches!(operator, Operator::Equal | Operator::NotEqual);
+    let version = if bound { series(version) } else { version };
     if !has_wildcard(version) {
         return Some(vec![specifier(operator, version.parse().ok()?)?]);
     }
     Some(vec![format!("{operator}{}.*", series(version)).parse().ok()?])
 }
 
-/// `2.*`, `2.4.x`
+/// `2.4.*`
 fn has_wildcard(version: &str) -> bool {
-    version.ends_with(['*', 'x', 'X'])
+    version.ends_with('*')
 }
 
 fn series(version: &str) -> &str {
-    version.trim_end_matches(['*', 'x', 'X', '.'])
+    version.trim_end_matches(['*', '.'])
 }
 
 /// From a version to the next one that differs in the number at `counted`.
@@ -135,7 +139,10 @@ mod tests {
             ("~0.0.3", ">=0.0.3, <0.1.0"),
             ("*", ""),
             ("1.*", "==1.*"),
-            ("2.4.x", "==2.4.*"),
+            ("2.*.*", "==2.*"),
+            (">=2.4.*", ">=2.4"),
+            ("^v2.4", ">=2.4, <3.0"),
+            ("^1!2.0", ">=1!2.0, <1!3.0"),
             ("==2.4.*", "==2.4.*"),
             ("!=2.4.*", "!=2.4.*"),
             (">= 1.2.0", ">=1.2.0"),
@@ -145,15 +152,27 @@ mod tests {
             ("1.2.3", "==1.2.3"),
             ("2.4", "==2.4"),
             ("=2.4.1", "==2.4.1"),
-            ("<>2.4.0", "!=2.4.0"),
             ("2.4.1+cu121", "==2.4.1+cu121"),
             ("~=2.4.1", "~=2.4.1"),
+            ("~=2", ">=2, <3"),
         ] {
             assert_eq!(specifiers(text).map(|one| one.to_string()).as_deref(), Some(expected), "{text}");
         }
-        for text in
-            ["^2.4 || ^3.0", "2.4|2.5", "", ",", "^", "^*", "^2.*", ">=2.*", "~=2", "===2.4", "a", "^2+cu1"]
-        {
+        for text in [
+            "^2.4 || ^3.0",
+            "2.4|2.5",
+            "",
+            ",",
+            "^",
+            "^*",
+            "^2.*",
+            "~2.*",
+            "2.4.x",
+            "<>2.4",
+            "===2.4",
+            "a",
+            "^2+cu1",
+        ] {
             assert_eq!(specifiers(text), None, "{text}");
         }
     }

@@ -81,7 +81,10 @@ pub(crate) struct Near {
 impl Near {
     /// `all`: the releases of the catalog, as below.
     pub(crate) fn add_torch<'v>(&mut self, required: &Versions, all: impl Iterator<Item = &'v Version>) {
-        self.torch = Distances::from(required, all);
+        // An index names a build alone.
+        if !required.specifiers.is_empty() {
+            self.torch = Distances::from(required, all);
+        }
         self.build = self.build.take().or_else(|| required.build.clone());
     }
 

@@ -16,9 +16,11 @@ fn extras_and_groups_are_chosen_by_options() {
     let (code, shown) = project.resolve(&["--group", "train"]);
     assert_eq!(code, 0, "{shown}");
     let first = "Read pyproject.toml (2 requirements, group train). Not read: pyproject.toml (extra serve: add \
-        --extra serve).\n";
-    assert!(shown.starts_with(first), "{shown}");
-    assert!(shown.contains("deepspeed     0.16.4") && shown.contains("torch 2.6.0+cu124"), "{shown}");
+        --extra serve).";
+    // It is wrapped.
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.starts_with(first), "{shown}");
+    assert!(shown.contains("DeepSpeed      0.16.4") && shown.contains("torch 2.6.0+cu124"), "{shown}");
     let (code, shown) = project.resolve(&["--extra", "served"]);
     assert!(code == 2 && shown.contains("the project has no extra \"served\""), "{shown}");
     assert!(shown.contains("did you mean serve?"), "{shown}");
@@ -29,7 +31,7 @@ fn extras_and_groups_are_chosen_by_options() {
 #[test]
 fn an_index_of_uv_decides_the_build_and_changes_with_it() {
     let project = Project::new(&[("pyproject.toml", UV)]);
-    let (code, shown) = project.resolve(&["--driver", "470", "--gpu", "h100"]);
+    let (code, shown) = project.resolve(RTX_5090);
     assert!(
         code == 1
             && shown.contains("pyproject.toml:10 index https://download.pytorch.org/whl/cu124 for torch"),
@@ -49,7 +51,7 @@ fn constraints_of_poetry_are_read_and_written() {
     let (code, shown) = project.resolve(&["--gpu", "h100", "--driver", "535"]);
     assert!(code == 0 && shown.contains("torch 2.3.1+"), "{shown}");
     let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
-    assert!(code == 0 && shown.contains("pyproject.toml:3 torch ~2.3.0"), "{shown}");
+    assert!(code == 0 && shown.contains("-torch = \"~2.3.0\""), "{shown}");
     let written = fs::read_to_string(project.folder.path().join("pyproject.toml")).unwrap();
     assert_eq!(written, poetry.replace("~2.3.0", "~2.7.1").replace("0.18.*", "0.22.*"));
 }

@@ -184,7 +184,7 @@ fn of_poetry(file: &toml::Table) -> Option<Project> {
     Some(Project {
         tool: "Poetry",
         written: written.to_owned(),
-        pythons: constraint(written)?,
+        pythons: constraint(written).filter(|range| !range.is_empty())?,
         packages: packages.collect(),
     })
 }

@@ -30,7 +30,9 @@ pub(super) fn place<'p>(
         let holds = |marker| marker::holds_with_all(marker, pythons.iter().copied(), architecture, &extras);
         match (source.value.marker.as_deref().map_or(Some(true), holds), &source.value.index) {
             (Some(false), _) => {}
-            (None, _) => return Place::Undecided,
+            (None, _) if pythons.len() > 1 => return Place::Undecided,
+            // It is no marker.
+            (None, _) => {}
             (Some(true), Some(_)) => return Place::Index(source),
             (Some(true), None) => return Place::Elsewhere,
         }

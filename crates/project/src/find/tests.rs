@@ -66,7 +66,7 @@ fn nothing_to_read_is_an_error_that_names_what_there_is() {
     };
     assert_eq!(
         message(&[]),
-        "D has no requirements.txt, pyproject.toml, uv.lock, poetry.lock or .python-version"
+        "D has no requirements.txt, pyproject.toml, setup.cfg, a lock or .python-version"
     );
     assert_eq!(
         message(&[("requirements-cpu.txt", b""), ("requirements-gpu.txt", b"")]),

@@ -20,8 +20,8 @@ fn of_specifier(one: &VersionSpecifier) -> String {
             (if numbers < 3 { "python_version" } else { "python_full_version" }, ">=")
         }
         Operator::LessThan => (if numbers < 3 { "python_version" } else { "python_full_version" }, "<"),
-        Operator::EqualStar if numbers == 2 => ("python_version", "=="),
-        Operator::NotEqualStar if numbers == 2 => ("python_version", "!="),
+        Operator::Equal | Operator::EqualStar if numbers == 2 => ("python_version", "=="),
+        Operator::NotEqual | Operator::NotEqualStar if numbers == 2 => ("python_version", "!="),
         _ => return format!("python_full_version {}", quoted(one)),
     };
     format!("{variable} {operator} '{version}'")
