@@ -51,6 +51,7 @@ pub(crate) mod port_published_twice;
 pub(crate) mod published_port_inside;
 pub(crate) mod published_port_unserved;
 pub(crate) mod ray_service_port_differs;
+pub(crate) mod rendezvous_differs;
 pub(crate) mod secret_not_granted;
 pub(crate) mod server_share_invalid;
 pub(crate) mod service_ends_at_once;
