@@ -166,6 +166,7 @@ pub const RULES: &[&Rule] = rules![
     secret_not_granted
     number_loses_digits
     gpu_request_invalid
+    cdi_device_unknown
     gpu_request_without_compute
     gpu_count_too_small
     visible_devices_unset
@@ -387,6 +388,7 @@ pub const RULES: &[&Rule] = rules![
     toolkit_refuses_visible_devices
     crontab_percent_unescaped
     limit_value_misread
+    limit_above_nr_open
     crontab_line_invalid
     sshd_config_refused
     sshd_lets_anybody_in

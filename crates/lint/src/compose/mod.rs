@@ -3,6 +3,7 @@
 pub(crate) mod address_outside_subnet;
 pub(crate) mod bridge_between_hosts;
 pub(crate) mod build_setting_unresolved;
+pub(crate) mod cdi_device_unknown;
 pub(crate) mod command_in_one_word;
 pub(crate) mod command_text_misread;
 pub(crate) mod command_without_shell;

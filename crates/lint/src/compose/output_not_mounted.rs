@@ -32,13 +32,17 @@ pub(crate) const RULE: Rule = Rule {
              python eval.py --data /data/test --output-dir /outputs\n",
         ),
         with(
-            "services:\n  fit:\n    image: b\n    working_dir: /srv\n    command: [bash, go.sh]\n    volumes:\n      - \
+            "services:\n  fit:\n    image: b\n    working_dir: /srv\n    command: [bash, \
+             go.sh]\n    volumes:\n      - \
              ./go.sh:/srv/go.sh:ro\n      - ./ckpt:/srv/ckpt\n",
             &[("go.sh", "accelerate launch train.py --output_dir /srv/checkpoints --steps 9\n")],
         ),
         with(
             "services:\n  fit:\n    image: b\n    volumes:\n      - /nvme/results:/srv/result\n",
-            &[("all.sh", "docker compose run --rm -e A=b fit python fit.py --output-dir \"/srv/results/$1\"\n")],
+            &[(
+                "all.sh",
+                "docker compose run --rm -e A=b fit python fit.py --output-dir \"/srv/results/$1\"\n",
+            )],
         ),
         compose(
             "services:\n  sft:\n    image: b\n    command: torchrun sft.py\n    environment:\n      \
@@ -48,17 +52,23 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         with(
-            "services:\n  fit:\n    image: b\n    working_dir: /srv\n    command: [bash, go.sh]\n    volumes:\n      - \
+            "services:\n  fit:\n    image: b\n    working_dir: /srv\n    command: [bash, \
+             go.sh]\n    volumes:\n      - \
              ./go.sh:/srv/go.sh:ro\n      - ./ckpt:/srv/ckpt\n",
-            &[("go.sh", "CKPT=/srv/ckpt\naccelerate launch train.py --resume $CKPT --output_dir /srv/checkpoints\n")],
+            &[(
+                "go.sh",
+                "CKPT=/srv/ckpt\naccelerate launch train.py --resume $CKPT --output_dir /srv/checkpoints\n",
+            )],
         ),
         // It mounts more, and another service.
         with(
-            "services:\n  fit:\n    image: b\n    volumes:\n      - /nvme/results:/srv/result\n  other:\n    image: \
+            "services:\n  fit:\n    image: b\n    volumes:\n      - \
+             /nvme/results:/srv/result\n  other:\n    image: \
              b\n",
             &[(
                 "all.sh",
-                "docker compose run --rm -v /nvme/r:/srv/results fit python fit.py --output-dir /srv/results\n\
+                "docker compose run --rm -v /nvme/r:/srv/results fit python fit.py --output-dir \
+                 /srv/results\n\
                  docker compose run --rm other python fit.py --output-dir /srv/results\n",
             )],
         ),
@@ -121,7 +131,8 @@ fn of_words(file: &Compose, service: &Service, words: &[String], texts: &[&str])
 /// The shell scripts that a service runs, as far as they are mounted, from the directory of the compose file.
 pub(crate) fn scripts(service: &Service) -> Vec<String> {
     let directory = service.text("working_dir").unwrap_or_default();
-    let words = service.words().into_iter().filter(|word| word.ends_with(".sh") && !word.contains(['$', ' ']));
+    let words =
+        service.words().into_iter().filter(|word| word.ends_with(".sh") && !word.contains(['$', ' ']));
     let on_host = words.filter_map(|word| {
         let path = join(&directory, &word);
         service.mount_of(&path)?.on_host(&path)
@@ -137,8 +148,21 @@ fn words_of(file: &Compose, text: &str) -> Vec<String> {
 
 /// Options of `docker compose run` with a value.
 const VALUED: &[&str] = &[
-    "-e", "--env", "--env-from-file", "-l", "--label", "--name", "-p", "--publish", "-u", "--user", "-w",
-    "--workdir", "--cap-add", "--cap-drop", "--pull",
+    "-e",
+    "--env",
+    "--env-from-file",
+    "-l",
+    "--label",
+    "--name",
+    "-p",
+    "--publish",
+    "-u",
+    "--user",
+    "-w",
+    "--workdir",
+    "--cap-add",
+    "--cap-drop",
+    "--pull",
 ];
 
 /// The commands that scripts next to the file run in a service, with the mounts of the file alone.

@@ -20,24 +20,30 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Compose(judge),
     fires: &[
         compose(
-            "services:\n  first:\n    image: fit:1\n    environment: {MASTER_ADDR: localhost, MASTER_PORT: 29500, \
-             NODE_RANK: 0}\n  second:\n    image: fit:1\n    environment: {MASTER_ADDR: localhost, MASTER_PORT: \
+            "services:\n  first:\n    image: fit:1\n    environment: {MASTER_ADDR: localhost, MASTER_PORT: \
+             29500, \
+             NODE_RANK: 0}\n  second:\n    image: fit:1\n    environment: {MASTER_ADDR: localhost, \
+             MASTER_PORT: \
              29500, NODE_RANK: 1}\n",
         ),
         compose(
-            "services:\n  first:\n    build: .\n    environment: [RANK=0, MASTER_ADDR=first, MASTER_PORT=6000]\n  \
+            "services:\n  first:\n    build: .\n    environment: [RANK=0, MASTER_ADDR=first, \
+             MASTER_PORT=6000]\n  \
              second:\n    build: .\n    environment: [RANK=1, MASTER_ADDR=first, MASTER_PORT=6001]\n",
         ),
         with(
-            "services:\n  first:\n    image: fit:1\n    env_file: [job.conf]\n    environment: {NODE_RANK: 0}\n  \
-             second:\n    image: fit:1\n    env_file: [job.conf]\n    environment: {NODE_RANK: 1, MASTER_PORT: \
+            "services:\n  first:\n    image: fit:1\n    env_file: [job.conf]\n    environment: {NODE_RANK: \
+             0}\n  \
+             second:\n    image: fit:1\n    env_file: [job.conf]\n    environment: {NODE_RANK: 1, \
+             MASTER_PORT: \
              29501}\n",
             &[("job.conf", "# the first node\nMASTER_ADDR=first\nMASTER_PORT=29500\n")],
         ),
     ],
     silent: &[
         compose(
-            "services:\n  first:\n    image: fit:1\n    environment: {MASTER_ADDR: first, MASTER_PORT: 29500, \
+            "services:\n  first:\n    image: fit:1\n    environment: {MASTER_ADDR: first, MASTER_PORT: \
+             29500, \
              NODE_RANK: 0}\n  second:\n    image: fit:1\n    environment: {MASTER_ADDR: first, MASTER_PORT: \
              29500, NODE_RANK: 1}\n",
         ),
@@ -55,7 +61,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         // Its own first node listens on all of its addresses.
         compose(
-            "services:\n  first:\n    image: fit:1\n    environment: {MASTER_ADDR: localhost, NODE_RANK: 0}\n  \
+            "services:\n  first:\n    image: fit:1\n    environment: {MASTER_ADDR: localhost, NODE_RANK: \
+             0}\n  \
              second:\n    image: fit:1\n    environment: {MASTER_ADDR: first, NODE_RANK: 1}\n",
         ),
         compose(

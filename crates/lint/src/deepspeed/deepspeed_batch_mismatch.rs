@@ -45,7 +45,8 @@ pub(crate) const RULE: Rule = Rule {
              \"gradient_accumulation_steps\": 2\n}\n",
             &[(
                 "go.sh",
-                "export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0,1}\ndeepspeed fit.py --deepspeed_config \
+                "export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0,1}\ndeepspeed fit.py \
+                 --deepspeed_config \
                  zero.json\n",
             )],
         ),

@@ -21,7 +21,8 @@ pub(crate) const RULE: Rule = Rule {
             &[
                 (
                     "go.sh",
-                    "TO=/out/a\ndeepspeed fit.py --deepspeed z3.json --output_dir $TO --save_strategy no\npython \
+                    "TO=/out/a\ndeepspeed fit.py --deepspeed z3.json --output_dir $TO --save_strategy \
+                     no\npython \
                      ask.py --from $TO\n",
                 ),
                 (
@@ -78,7 +79,8 @@ pub(crate) const RULE: Rule = Rule {
             &[
                 (
                     "go.sh",
-                    "deepspeed fit.py --deepspeed z3.json --output_dir /out/a\npython ask.py --from /out/base\n",
+                    "deepspeed fit.py --deepspeed z3.json --output_dir /out/a\npython ask.py --from \
+                     /out/base\n",
                 ),
                 ("fit.py", "from transformers import Trainer\nTrainer(model, a).save_model()\n"),
                 ("ask.py", "model = AutoModelForCausalLM.from_pretrained(args.path)\n"),
@@ -135,8 +137,7 @@ fn judge(config: &Config) -> Vec<Found> {
     found.chain(loaded_without_weights(config)).take(1).collect()
 }
 
-/// A directory that the Trainer of transformers saves without weights, and that the next command of the script
-/// loads.
+/// A directory that the Trainer of transformers saves without weights, and that a later command loads.
 fn loaded_without_weights(config: &Config) -> Option<Found> {
     let program = |name: &str| {
         config.programs().iter().find(|one| one.name.rsplit('/').next() == name.rsplit('/').next())
@@ -153,7 +154,8 @@ fn loaded_without_weights(config: &Config) -> Option<Found> {
         for (at, command) in commands.iter().enumerate().filter(|(_, one)| one.certain) {
             let given = command.value(&["--deepspeed"]);
             let this = given.is_some_and(|file| file.text.rsplit('/').next() == Some(config.base()));
-            let (Some(saver), Some(to)) = (of(command).filter(|_| this), command.value(&["--output_dir"])) else {
+            let (saver, to) = (of(command).filter(|_| this), command.value(&["--output_dir"]));
+            let (Some(saver), Some(to)) = (saver, to) else {
                 continue;
             };
             let saves = saver.calls.iter().find(|call| {
@@ -168,7 +170,8 @@ fn loaded_without_weights(config: &Config) -> Option<Found> {
             });
             let Some(loads) = loads else { continue };
             let message = format!(
-                "line {} of {} saves no weights with ZeRO-3 unless stage3_gather_16bit_weights_on_model_save is \
+                "line {} of {} saves no weights with ZeRO-3 unless stage3_gather_16bit_weights_on_model_save \
+                 is \
                  true, only a checkpoint for zero_to_fp32.py; line {} of {} loads {} and finds none",
                 saves.line, saver.name, loads.line, script.name, to.text
             );

@@ -70,7 +70,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             let cuda = image.cuda.as_deref().and_then(|cuda| cuda.split('.').next()?.parse::<u32>().ok());
             if let Some(cuda) = cuda.filter(|cuda| *cuda != row.cuda) {
                 let message = format!(
-                    "{} {} on PyPI is built for CUDA {} and cuDNN {}, but {} has CUDA {cuda}; its libraries for \
+                    "{} {} on PyPI is built for CUDA {} and cuDNN {}, but {} has CUDA {cuda}; its libraries \
+                     for \
                      the GPU cannot be loaded",
                     one.name,
                     one.pin_text,

@@ -18,19 +18,22 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile("FROM python:3.12\nCMD --epochs 2\nENTRYPOINT exec python train.py\n"),
         with(
-            "FROM python:3.12\nCOPY prepare.sh /usr/local/bin/\nENTRYPOINT [\"prepare.sh\"]\nCMD [\"python\", \
+            "FROM python:3.12\nCOPY prepare.sh /usr/local/bin/\nENTRYPOINT [\"prepare.sh\"]\nCMD \
+             [\"python\", \
              \"fit.py\"]\n",
             &[("prepare.sh", "#!/bin/sh\nset -e\nsay() { echo \"$1\"; }\nmkdir -p /cache\nsay ready\n")],
         ),
         with(
-            "FROM python:3.12\nWORKDIR /srv\nCOPY . .\nENTRYPOINT [\"/bin/bash\", \"/srv/up.sh\"]\nCMD [\"--port\", \
+            "FROM python:3.12\nWORKDIR /srv\nCOPY . .\nENTRYPOINT [\"/bin/bash\", \"/srv/up.sh\"]\nCMD \
+             [\"--port\", \
              \"80\"]\n",
             &[("up.sh", "python -m app --workers 2\n")],
         ),
     ],
     silent: &[
         with(
-            "FROM python:3.12\nCOPY prepare.sh /usr/local/bin/\nENTRYPOINT [\"prepare.sh\"]\nCMD [\"python\", \
+            "FROM python:3.12\nCOPY prepare.sh /usr/local/bin/\nENTRYPOINT [\"prepare.sh\"]\nCMD \
+             [\"python\", \
              \"fit.py\"]\n",
             &[("prepare.sh", "#!/bin/sh\nset -e\nmkdir -p /cache\nexec \"$@\"\n")],
         ),

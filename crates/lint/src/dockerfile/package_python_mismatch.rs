@@ -16,7 +16,10 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM python:3.11-slim\nRUN pip install tensorflow==2.15.1\n"),
         dockerfile("FROM python:3.13-slim\nRUN pip install tensorflow==2.20.0\n"),
-        dockerfile("FROM python:3.12-slim\nRUN pip install --index-url https://pypi.example.org/simple tensorflow==2.15.1\n"),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN pip install --index-url https://pypi.example.org/simple \
+             tensorflow==2.15.1\n",
+        ),
     ],
 };
 
@@ -27,7 +30,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for one in &install.requirements {
             let pin = one.pin.as_ref().filter(|pin| !pin.any_prerelease());
             let row = pin.and_then(|pin| run.state.catalog.wheel_pythons().of(&one.name, pin));
-            let Some(row) = row.filter(|row| row.pythons.iter().all(|python| python != series)) else { continue };
+            let Some(row) = row.filter(|row| row.pythons.iter().all(|python| python != series)) else {
+                continue;
+            };
             let message = format!(
                 "{} {} has no wheel for {}, only for Python {}; pip finds no matching distribution",
                 one.name,

@@ -19,12 +19,14 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Packages(judge),
     fires: &[
         with(
-            "name: cells\nchannels: [pytorch, conda-forge]\ndependencies:\n  - python=3.11\n  - pytorch=2.2\n  - \
+            "name: cells\nchannels: [pytorch, conda-forge]\ndependencies:\n  - python=3.11\n  - \
+             pytorch=2.2\n  - \
              cpuonly\n",
             &[("fit.py", "import torch\nnet = Net().cuda()\n")],
         ),
         with(
-            "name: cells\nchannels: [pytorch]\ndependencies:\n  - pytorch\n  - pytorch::cpuonly=2.0 # small\n",
+            "name: cells\nchannels: [pytorch]\ndependencies:\n  - pytorch\n  - pytorch::cpuonly=2.0 # \
+             small\n",
             &[("fit.py", "import torch\nx = torch.zeros(3, device=\"cuda\")\n")],
         ),
     ],
@@ -32,7 +34,10 @@ pub(crate) const RULE: Rule = Rule {
         named("environment.yml", "name: cells\ndependencies:\n  - pytorch\n  - cpuonly\n"),
         with(
             "name: cells\ndependencies:\n  - pytorch\n  - cpuonly\n",
-            &[("fit.py", "import torch\nd = \"cuda\" if torch.cuda.is_available() else \"cpu\"\nNet().to(d)\n")],
+            &[(
+                "fit.py",
+                "import torch\nd = \"cuda\" if torch.cuda.is_available() else \"cpu\"\nNet().to(d)\n",
+            )],
         ),
         with(
             "name: cells-cpu\ndependencies:\n  - pytorch\n  - cpuonly\n",
@@ -41,7 +46,10 @@ pub(crate) const RULE: Rule = Rule {
         // The other environment is for the GPU.
         with(
             "name: cells\ndependencies:\n  - pytorch\n  - cpuonly\n",
-            &[("fit.py", "import torch\nnet = Net().cuda()\n"), ("gpu.yml", "dependencies: [pytorch-cuda]\n")],
+            &[
+                ("fit.py", "import torch\nnet = Net().cuda()\n"),
+                ("gpu.yml", "dependencies: [pytorch-cuda]\n"),
+            ],
         ),
     ],
 };
@@ -64,12 +72,14 @@ fn fault(list: &PackageList) -> Option<Found> {
     };
     let at = lines().position(is_it)?;
     let programs = list.context.iter().filter(|(name, _)| name.ends_with(".py"));
-    let (name, line) = programs.filter_map(|(name, text)| Some((name, text.as_deref()?))).find_map(|(name, text)| {
-        let line = always_uses_cuda(&Program::read(list.catalog, text))?;
-        Some((name, line))
-    })?;
+    let (name, line) =
+        programs.filter_map(|(name, text)| Some((name, text.as_deref()?))).find_map(|(name, text)| {
+            let line = always_uses_cuda(&Program::read(list.catalog, text))?;
+            Some((name, line))
+        })?;
     let message = format!(
-        "cpuonly selects PyTorch's build without CUDA, but {name} uses CUDA in line {line}: `Torch not compiled \
+        "cpuonly selects PyTorch's build without CUDA, but {name} uses CUDA in line {line}: `Torch not \
+         compiled \
          with CUDA enabled`"
     );
     let fix = "Replace it with pytorch-cuda and the channel nvidia, or use pytorch-gpu of conda-forge";

@@ -64,10 +64,7 @@ fn judge(list: &PackageList) -> Vec<Found> {
 }
 
 /// What is found in the requirements of a list that fixes its Python: text, line, minor releases.
-pub(super) fn each(
-    list: &PackageList,
-    of: impl Fn(&str, usize, &Range<u64>) -> Option<Found>,
-) -> Vec<Found> {
+pub(super) fn each(list: &PackageList, of: impl Fn(&str, usize, &Range<u64>) -> Option<Found>) -> Vec<Found> {
     let (sets, python) = match list.kind {
         Kind::Conda => (project::conda(&list.text), of_conda(&list.text).as_deref().and_then(only)),
         Kind::Pyproject => (project::pyproject(&list.text).unwrap_or_default(), of_project(&list.text)),

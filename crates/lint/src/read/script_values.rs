@@ -351,7 +351,8 @@ impl Reader<'_> {
         // Only `$NAME` and `${NAME}`, and the script's own arguments one by one.
         let plain = text.match_indices('$').all(|(at, _)| {
             let rest = &text[at + 1..];
-            let named = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+            let named =
+                |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
             match rest.strip_prefix('{') {
                 Some(inner) => named(inner) && inner[name_of(inner).len()..].starts_with('}'),
                 None => named(rest),

@@ -37,7 +37,8 @@ pub(crate) const RULE: Rule = Rule {
             "run.sh",
             "N=$(nvidia-smi -L | wc -l)\nif [ \"$N\" -ne 4 ]; then\n  echo \"wants 4 GPUs per machine, found \
              $N\"\n  exit 1\nfi\naccelerate launch --num_machines 3 --num_processes 12 --machine_rank $1 \
-             --main_process_ip a x.py\naccelerate launch --num_machines 2 --num_processes 4 --machine_rank $1 \
+             --main_process_ip a x.py\naccelerate launch --num_machines 2 --num_processes 4 --machine_rank \
+             $1 \
              --main_process_ip a x.py\n",
         ),
         named("run.sh", "accelerate launch --num_machines 2 --num_processes 16 train.py\n"),

@@ -87,7 +87,8 @@ fn runs_on(command: &Command) -> bool {
 /// Commands that take files as they are at that moment.
 const TAKES: &[&str] = &["cat", "mv", "cp", "tar", "rm", "wc", "sort", "gzip", "zip", "rsync"];
 /// What waits in another way than `wait`, or ends what it has started.
-const WAITS: &[&str] = &["kill", "jobs", "fg", "--pid", "sleep", "while", "until", "pgrep", "flock", "inotifywait"];
+const WAITS: &[&str] =
+    &["kill", "jobs", "fg", "--pid", "sleep", "while", "until", "pgrep", "flock", "inotifywait"];
 
 /// A command that takes or removes what processes in the background are still writing.
 fn taken_too_early(script: &Script) -> Option<Found> {
@@ -103,9 +104,10 @@ fn taken_too_early(script: &Script) -> Option<Found> {
     let taking = quick.find_map(|one| {
         let certain = one.certain && one.loops == 0 && TAKES.contains(&one.program());
         let word = one.words.iter().skip(1).filter(|_| certain).find(|word| {
-            let paths = commands[..=last].iter().filter(|one| runs_on(one)).flat_map(|one| {
-                one.words.iter().skip(1).chain(&one.writes)
-            });
+            let paths = commands[..=last]
+                .iter()
+                .filter(|one| runs_on(one))
+                .flat_map(|one| one.words.iter().skip(1).chain(&one.writes));
             let mut paths = paths.map(|path| path.text.rsplit('=').next().unwrap_or_default());
             paths.any(|path| takes(one, &word.text, path))
         })?;
@@ -133,5 +135,7 @@ fn takes(command: &Command, word: &str, path: &str) -> bool {
     let Some((start, end)) = word.split_once('*') else { return false };
     let end = end.rsplit('*').next().unwrap_or_default();
     let inner = path.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
-    start.contains('/') && end.len() > 1 && inner.is_some_and(|inner| !inner.is_empty() && !inner.contains('/'))
+    start.contains('/')
+        && end.len() > 1
+        && inner.is_some_and(|inner| !inner.is_empty() && !inner.contains('/'))
 }

@@ -98,7 +98,8 @@ fn fault(unit: &Unit, command: &UnitCommand) -> Option<Found> {
         true => "the service stays \"activating\"",
         false => "systemd ends it after TimeoutStartSec=",
     };
-    let message = format!("with Type=forking, systemd waits until ExecStart= returns; {what} never does: {effect}");
+    let message =
+        format!("with Type=forking, systemd waits until ExecStart= returns; {what} never does: {effect}");
     Some(Found::error(command.line, message, "Set `Type=simple`, or `Type=exec`"))
 }
 
@@ -112,9 +113,10 @@ fn stays(unit: &Unit, command: &Command) -> Option<String> {
     let program = command.program();
     if let Some(run) = DockerRun::read(unit.catalog, &command) {
         let short = |name: &str| name.len() <= 4 && name.chars().all(|letter| "ditPq".contains(letter));
-        let detached = run.options.iter().any(|(name, value)| {
-            name == "detach" || value.is_none() && short(name) && name.contains('d')
-        });
+        let detached = run
+            .options
+            .iter()
+            .any(|(name, value)| name == "detach" || value.is_none() && short(name) && name.contains('d'));
         let verb = command.words.iter().take(3).any(|word| word.text == "run");
         return (verb && !detached && !run.hidden).then(|| format!("{program} run"));
     }

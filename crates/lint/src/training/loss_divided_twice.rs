@@ -14,13 +14,15 @@ pub(crate) const RULE: Rule = Rule {
             "tune.py",
             "from accelerate import Accelerator\nacc = Accelerator(gradient_accumulation_steps=cfg.steps)\n\
              model, opt, data = acc.prepare(model, opt, data)\nfor batch in data:\n    with \
-             acc.accumulate(model):\n        out = model(**batch)\n        cost = out.loss / cfg.steps\n        \
+             acc.accumulate(model):\n        out = model(**batch)\n        cost = out.loss / \
+             cfg.steps\n        \
              acc.backward(cost)\n        opt.step()\n        opt.zero_grad()\n",
         ),
         named(
             "tune.py",
             "from accelerate import Accelerator\naccelerator = Accelerator(gradient_accumulation_steps=4)\n\
-             for batch in data:\n    with accelerator.accumulate(model):\n        loss = model(**batch).loss\n        \
+             for batch in data:\n    with accelerator.accumulate(model):\n        loss = \
+             model(**batch).loss\n        \
              accelerator.backward(loss / accelerator.gradient_accumulation_steps)\n",
         ),
     ],
@@ -34,14 +36,16 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "tune.py",
             "from accelerate import Accelerator\nacc = Accelerator(gradient_accumulation_steps=cfg.steps)\n\
-             for batch in data:\n    with acc.accumulate(model):\n        loss = model(**batch).loss\n        \
+             for batch in data:\n    with acc.accumulate(model):\n        loss = \
+             model(**batch).loss\n        \
              mean = loss / cfg.steps\n        acc.backward(loss)\n        log(mean)\n",
         ),
         // The sum over tokens by their number.
         named(
             "tune.py",
             "from accelerate import Accelerator\nacc = Accelerator(gradient_accumulation_steps=cfg.steps)\n\
-             for batch in data:\n    with acc.accumulate(model):\n        loss = model(**batch).loss\n        \
+             for batch in data:\n    with acc.accumulate(model):\n        loss = \
+             model(**batch).loss\n        \
              loss = loss / batch[\"n\"]\n        acc.backward(loss)\n",
         ),
     ],

@@ -13,14 +13,16 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "lit.py",
             "import lightning as L\nclass Net(L.LightningModule):\n    def __init__(self):\n        \
-             super().__init__()\n        self.automatic_optimization = False\n    def training_step(self, batch, \
+             super().__init__()\n        self.automatic_optimization = False\n    def training_step(self, \
+             batch, \
              i):\n        return self.loss(batch)\n    def configure_optimizers(self):\n        return \
              Adam(self.parameters())\n",
         ),
         named(
             "lit.py",
             "import pytorch_lightning as pl\nclass Net(pl.LightningModule):\n    automatic_optimization = \
-             False\n    def configure_optimizers(self):\n        return SGD(self.parameters(), lr=1)\n    def \
+             False\n    def configure_optimizers(self):\n        return SGD(self.parameters(), \
+             lr=1)\n    def \
              training_step(self, batch, i):\n        opt = self.optimizers()\n        \
              opt.zero_grad()\n        self.manual_backward(self.loss(batch))\n",
         ),
@@ -29,7 +31,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "lit.py",
             "import lightning as L\nclass Net(L.LightningModule):\n    def __init__(self):\n        \
-             super().__init__()\n        self.automatic_optimization = False\n    def training_step(self, batch, \
+             super().__init__()\n        self.automatic_optimization = False\n    def training_step(self, \
+             batch, \
              i):\n        opt = self.optimizers()\n        self.manual_backward(self.loss(batch))\n        \
              opt.step()\n    def configure_optimizers(self):\n        return Adam(self.parameters())\n",
         ),
@@ -42,14 +45,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "lit.py",
-            "import lightning as L\nclass Net(L.LightningModule):\n    automatic_optimization = False\n    def \
+            "import lightning as L\nclass Net(L.LightningModule):\n    automatic_optimization = \
+             False\n    def \
              training_step(self, batch, i):\n        return update(self, batch)\n    def \
              configure_optimizers(self):\n        return Adam(self.parameters())\n",
         ),
         // Nothing to optimize: it counts neighbours.
         named(
             "lit.py",
-            "import lightning as L\nclass Knn(L.LightningModule):\n    automatic_optimization = False\n    def \
+            "import lightning as L\nclass Knn(L.LightningModule):\n    automatic_optimization = \
+             False\n    def \
              training_step(self, batch, i):\n        self.bank.add(batch)\n    def \
              configure_optimizers(self):\n        return None\n",
         ),
@@ -81,9 +86,8 @@ fn fault(program: &Program, class: &Class) -> Option<Found> {
             && matches!(one.name.as_str(), "self.automatic_optimization" | "automatic_optimization")
     });
     let off = set.next().filter(|one| one.text == "False" && set.next().is_none())?;
-    let has = |name: &str| {
-        program.functions.iter().any(|one| one.name == name && contains(&class.at, &one.at))
-    };
+    let has =
+        |name: &str| program.functions.iter().any(|one| one.name == name && contains(&class.at, &one.at));
     let steps = [".step(", "optimizer_step(", "scaler", "run_closure", "getattr("];
     let hands_itself = program.calls.iter().any(|call| {
         let given = call.arguments.iter().any(|one| one.text == "self");

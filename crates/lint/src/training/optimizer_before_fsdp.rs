@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\ndef run():\n    \
+            "import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\ndef \
+             run():\n    \
              net = Net()\n    big = [w for n, w in net.named_parameters() if w.ndim > 1]\n    groups = \
              [{\"params\": big, \"weight_decay\": 0.1}]\n    opt = torch.optim.AdamW(groups, lr=1e-4)\n    \
              net = FSDP(net)\n",

@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
             "from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer\ntok = \
              AutoTokenizer.from_pretrained(\"m\")\nmodel = AutoModelForCausalLM.from_pretrained(\"m\")\ndef \
              encode(rows):\n    out = tok(rows[\"text\"], padding=\"max_length\", truncation=True, \
-             max_length=512)\n    out[\"labels\"] = out[\"input_ids\"].copy()\n    return out\nTrainer(model=model, \
+             max_length=512)\n    out[\"labels\"] = out[\"input_ids\"].copy()\n    return \
+             out\nTrainer(model=model, \
              train_dataset=data.map(encode, batched=True)).train()\n",
         ),
         named(
@@ -31,16 +32,19 @@ pub(crate) const RULE: Rule = Rule {
         // The collator makes labels of its own.
         named(
             "tune.py",
-            "from transformers import AutoModelForCausalLM, Trainer, DataCollatorForLanguageModeling\nmodel = \
+            "from transformers import AutoModelForCausalLM, Trainer, DataCollatorForLanguageModeling\nmodel \
+             = \
              AutoModelForCausalLM.from_pretrained(\"m\")\ndef encode(rows):\n    out = tok(rows[\"text\"], \
              padding=\"max_length\")\n    out[\"labels\"] = out[\"input_ids\"].copy()\n    return \
-             out\nTrainer(model=model, data_collator=DataCollatorForLanguageModeling(tok, mlm=False)).train()\n",
+             out\nTrainer(model=model, data_collator=DataCollatorForLanguageModeling(tok, \
+             mlm=False)).train()\n",
         ),
         named(
             "tune.py",
             "from transformers import AutoModelForCausalLM, Trainer\nmodel = \
              AutoModelForCausalLM.from_pretrained(\"m\")\ndef encode(row):\n    out = tok(row[\"text\"], \
-             padding=\"max_length\")\n    out[\"labels\"] = [i if m else -100 for i, m in zip(out[\"input_ids\"], \
+             padding=\"max_length\")\n    out[\"labels\"] = [i if m else -100 for i, m in \
+             zip(out[\"input_ids\"], \
              out[\"attention_mask\"])]\n    return out\nTrainer(model=model, \
              train_dataset=data.map(encode)).train()\n",
         ),
@@ -48,7 +52,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "tune.py",
             "from transformers import AutoModelForCausalLM, Trainer\nmodel = \
-             AutoModelForCausalLM.from_pretrained(\"m\")\ndef encode(rows):\n    out = tok(rows[\"text\"])\n    \
+             AutoModelForCausalLM.from_pretrained(\"m\")\ndef encode(rows):\n    out = \
+             tok(rows[\"text\"])\n    \
              out[\"labels\"] = out[\"input_ids\"].copy()\n    return out\nTrainer(model=model, \
              train_dataset=data.map(encode)).train()\n",
         ),

@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "from torch.utils.data.distributed import DistributedSampler\ndef loader(split, mix):\n    data = \
+            "from torch.utils.data.distributed import DistributedSampler\ndef loader(split, mix):\n    data \
+             = \
              Pictures(split)\n    order = DistributedSampler(data, shuffle=mix)\n    return Loader(data, \
              order)\nfit = loader(\"fit\", True)\nheld = loader(\"held\", mix=False)\nfor epoch in \
              range(10):\n    train(fit)\n",
@@ -26,7 +27,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
-            "from torch.utils.data.distributed import DistributedSampler\ndef loader(split, mix):\n    data = \
+            "from torch.utils.data.distributed import DistributedSampler\ndef loader(split, mix):\n    data \
+             = \
              Pictures(split)\n    return Loader(data, DistributedSampler(data, shuffle=mix))\nheld = \
              loader(\"held\", False)\nfor epoch in range(10):\n    train(held)\n",
         ),

@@ -32,7 +32,8 @@ pub(crate) const RULE: Rule = Rule {
             "CARDS=2   # both\n",
             &[(
                 "serve.service",
-                "[Service]\nExecStart=/usr/bin/docker run --rm --gpus all \\\n  --env-file /etc/serve/serve.env \
+                "[Service]\nExecStart=/usr/bin/docker run --rm --gpus all \\\n  --env-file \
+                 /etc/serve/serve.env \
                  serve:1\n",
             )],
         ),
