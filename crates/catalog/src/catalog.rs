@@ -16,7 +16,7 @@ use super::{
     model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, other_gpus,
     package_order, pip_options, presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids,
     system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch, torch_partners,
-    tracebacks, variable_families, variables, xids,
+    tracebacks, variable_families, variables, wheel_pythons, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -163,6 +163,8 @@ catalog! {
     pub variable_families: Table<variable_families::VariableFamily>,
     /// Environment variables, by name.
     pub variables: Table<variables::Variable>,
+    /// Packages without a source, and the Pythons of their wheels.
+    pub wheel_pythons: Table<wheel_pythons::WheelPythons>,
     /// Xids, by number.
     pub xids: Table<xids::Xid>,
     pub(super) cuda_images: images::cuda::File,

@@ -20,6 +20,8 @@ pub struct CudnnUser {
     pub below: Option<String>,
     /// The major release of cuDNN: 9.
     pub cudnn: u32,
+    /// The major release of CUDA that its wheels on PyPI are built for: 12.
+    pub cuda: u32,
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
@@ -54,6 +56,8 @@ mod tests {
         assert_eq!(of("ctranslate2", "4.5.0"), Some(9));
         assert_eq!(of("ctranslate2", "3.0.0"), None);
         assert_eq!(of("onnxruntime-gpu", "1.18.1"), Some(8));
+        let onnx = crate::testing::catalog().cudnn_users().of("onnxruntime-gpu", &Version::new([1, 18, 1]));
+        assert_eq!(onnx.map(|row| row.cuda), Some(11));
         for row in crate::testing::catalog().cudnn_users().all() {
             assert!(Version::from_str(&row.from).is_ok() && matches!(row.cudnn, 8 | 9), "{row:?}");
         }

@@ -11,7 +11,7 @@ use super::{
     model_servers, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, other_gpus,
     package_order, packages, pip_options, presets, removed_arguments, sbatch_options, sshd_keywords,
     stack_keys, sxids, system_packages, systems, throttle_reasons, time_services, toolkit, toolkit_keys,
-    torch, torch_partners, tracebacks, variable_families, variables, xids,
+    torch, torch_partners, tracebacks, variable_families, variables, wheel_pythons, xids,
 };
 
 /// One file of the catalog.
@@ -187,6 +187,7 @@ static FILES: &[File] = &[
     ]),
     of::<RowTable<variable_families::VariableFamily>>(&[by(&["prefix"], Alphabet)]),
     of::<RowTable<variables::Variable>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<wheel_pythons::WheelPythons>>(&[by(&["package", "from"], Free)]),
     of::<RowTable<xids::Xid>>(&[by(&["number"], Numbers)]),
 ];
 

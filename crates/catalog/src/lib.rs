@@ -89,6 +89,7 @@ mod variable_owner;
 pub mod variables;
 pub mod verify;
 pub mod version;
+pub mod wheel_pythons;
 pub mod xids;
 
 pub use catalog::Catalog;

@@ -15,6 +15,7 @@ use crate::read::dockerfile::start::script_paths;
 use crate::read::hostfile_starts;
 use crate::read::packages::PackageList;
 use crate::read::script::Script;
+use crate::read::unit::Unit;
 use crate::recognize::base_name;
 
 /// A list of packages with what is known of the files next to it.
@@ -99,6 +100,13 @@ pub fn hostfiles(file: &File) -> BTreeSet<String> {
     hostfile_starts::named(&Script::read(file.catalog, &file.text))
 }
 
+/// The scripts that a unit of systemd starts, by their names: one next to it may be that script.
+pub fn unit_scripts(file: &File) -> BTreeSet<String> {
+    let unit = Unit::of(file);
+    let commands = unit.commands().into_iter().filter(|one| one.key == "ExecStart");
+    commands.filter_map(|one| one.script().map(|path| base_name(path))).collect()
+}
+
 /// The files that tell more of a compose file, as paths relative to it: `.env`, env files, the Dockerfiles of
 /// its services, what these install from, and the scripts that services run. What is known of them may tell
 /// of more.
@@ -112,6 +120,7 @@ pub fn nearby(file: &File) -> BTreeSet<String> {
         found.extend(service.env_files().iter().map(|path| join("", path)));
         found.extend(compose_rules::shared_memory_small::scripts(&compose, service));
         found.extend(crate::mounted_settings::files(service));
+        found.extend(compose_rules::output_not_mounted::scripts(service));
         if let (Some(read), Some(folder)) = (compose.whole_dockerfile(service), service.build_context()) {
             found.extend(read.wants.iter().map(|path| join(&folder, path)));
         }

@@ -74,7 +74,7 @@ mod workers;
 mod workflow;
 mod wrapped_weights;
 
-pub use asks::{Asks, asks, env_files, hostfiles, modules, nearby};
+pub use asks::{Asks, asks, env_files, hostfiles, modules, nearby, unit_scripts};
 pub use detect::{Skipped, Unchecked};
 pub use file::{File, Over, Stack, World};
 pub use kind::Kind;

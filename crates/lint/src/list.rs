@@ -38,6 +38,7 @@ pub const RULES: &[&Rule] = rules![
     torch_index_missing
     index_without_pypi
     torch_python_mismatch
+    package_python_mismatch
     project_needs_other_python
     torch_partners_mismatch
     package_release_missing
@@ -73,6 +74,7 @@ pub const RULES: &[&Rule] = rules![
     apt_key_removed
     driver_in_image
     nvidia_variables_missing
+    gpus_hidden_in_image
     video_capability_missing
     private_key_in_image
     token_in_image
@@ -164,6 +166,7 @@ pub const RULES: &[&Rule] = rules![
     secret_not_granted
     number_loses_digits
     gpu_request_invalid
+    cdi_device_unknown
     gpu_request_without_compute
     gpu_count_too_small
     visible_devices_unset
@@ -181,6 +184,7 @@ pub const RULES: &[&Rule] = rules![
     peer_unreachable
     bridge_between_hosts
     node_rank_repeated
+    rendezvous_differs
     output_mount_read_only
     output_not_mounted
     database_outside_volume
@@ -365,8 +369,10 @@ pub const RULES: &[&Rule] = rules![
     conda_environment_invalid
     build_isolation_of_uv
     conda_package_missing
+    conda_without_cuda
     conda_section_ignored
     torch_lacks_python
+    package_lacks_python
     requires_python_too_wide
     git_branch_required
     script_function_missing
@@ -382,6 +388,7 @@ pub const RULES: &[&Rule] = rules![
     toolkit_refuses_visible_devices
     crontab_percent_unescaped
     limit_value_misread
+    limit_above_nr_open
     crontab_line_invalid
     sshd_config_refused
     sshd_lets_anybody_in
@@ -392,6 +399,7 @@ pub const RULES: &[&Rule] = rules![
     unit_shell_syntax
     unit_program_refused
     unit_start_repeated
+    unit_program_in_foreground
     unit_environment_misread
     unit_terminal_missing
     unit_container_detached
@@ -478,6 +486,7 @@ pub const RULES: &[&Rule] = rules![
     collective_on_one_rank
     gradients_not_cleared
     clipped_before_unscaling
+    loss_divided_twice
     scheduler_before_optimizer
     prepared_scheduler_too_fast
     engine_bypassed
@@ -498,6 +507,7 @@ pub const RULES: &[&Rule] = rules![
     engine_exceeds_gpus
     loss_of_probabilities
     labels_shifted_twice
+    padding_in_loss
     average_weight_inverted
     loaded_onto_first_gpu
     saved_by_every_rank
@@ -534,6 +544,7 @@ pub const RULES: &[&Rule] = rules![
     fsdp_arguments_invalid
     lightning_option_invalid
     monitored_metric_not_logged
+    manual_optimization_without_step
     jax_initialized_too_late
     trainer_data_missing
     file_unreadable

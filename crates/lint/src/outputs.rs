@@ -51,10 +51,10 @@ pub(crate) fn outputs(words: &[String], variables: &[(String, String)]) -> Vec<O
             None if word.starts_with("--") => (word.as_str(), words.get(at + 1).map(String::as_str)),
             None => continue,
         };
-        let Some(value) = value.filter(|value| is_path(value)) else { continue };
+        let Some((value, path)) = value.and_then(|value| Some((value, known_path(value)?))) else { continue };
         if names_output(name, trains) {
             let mark = if word.contains('=') { '=' } else { ' ' };
-            found.push(Output { set_by: format!("{name}{mark}{value}"), path: value.to_owned() });
+            found.push(Output { set_by: format!("{name}{mark}{value}"), path: path.to_owned() });
         }
     }
     for (name, value) in variables.iter().filter(|(_, value)| is_path(value)) {
@@ -86,6 +86,13 @@ fn names_output(written: &str, trains: bool) -> bool {
 /// An absolute path without anything that a shell fills in.
 fn is_path(value: &str) -> bool {
     value.starts_with('/') && !value.contains(['$', '`', '*', '{', '(']) && !value.starts_with("/dev/")
+}
+
+/// The directories of an absolute path that nothing fills in: `/a/b` of `/a/b/${NAME}`.
+fn known_path(value: &str) -> Option<&str> {
+    let Some(at) = value.find("/$") else { return Some(value).filter(|value| is_path(value)) };
+    let known = &value[..at];
+    (known.len() > 1 && is_path(known)).then_some(known)
 }
 
 /// Whether a word is a training script. Launchers also start programs that only read a checkpoint.
@@ -121,8 +128,19 @@ fn is_next_to(path: &str, target: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     own != name
         && digits(own) == digits(name)
-        && suggest::edits(own, name) == 1
-        && suggest::is_typo(own, name)
+        && (suggest::edits(own, name) == 1 && suggest::is_typo(own, name) || is_same_word(own, name))
+}
+
+/// Words for one thing.
+const WORDS: &[&[&str]] = &[
+    &["checkpoint", "checkpoints", "ckpt", "ckpts"],
+    &["out", "output", "outputs"],
+    &["result", "results", "res"],
+];
+
+/// Whether two names are words for one thing.
+fn is_same_word(one: &str, other: &str) -> bool {
+    WORDS.iter().any(|words| words.contains(&one) && words.contains(&other))
 }
 
 #[cfg(test)]

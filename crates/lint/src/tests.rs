@@ -50,6 +50,7 @@ fn file(example: &Example) -> File {
             | Kind::ToolkitConfig
             | Kind::Sshd
             | Kind::NcclConf
+            | Kind::Limits
             | Kind::Environment
     ) || kind == Kind::Compose
         && example.companions.iter().all(|(name, _)| name.contains(".y"));

@@ -70,6 +70,25 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
             file.context.retain(|name, text| text.is_some() || !file::exists(&folder.join(name)));
             near_env_files(file, &folder, around);
             of_models(file, &folder, around);
+            // Scripts that run commands in its services.
+            for one in others(Path::new(&file.name), SCRIPTS, around, |text| text.contains("compose run")) {
+                let base = one.name.rsplit('/').next().unwrap_or_default().to_owned();
+                file.context.entry(base).or_insert(Some(one.text.to_string()));
+            }
+        }
+        Kind::Conda if file.name != "-" && file.text.contains("cpuonly") => {
+            let of = Path::new(&file.name).to_owned();
+            let programs = others(&of, &["py"], around, |text| text.contains("cuda"));
+            let environments = others(&of, MANIFESTS, around, |text| text.contains("dependencies:"));
+            for one in programs.iter().chain(&environments) {
+                let base = one.name.rsplit('/').next().unwrap_or_default().to_owned();
+                file.context.insert(base, Some(one.text.to_string()));
+            }
+        }
+        Kind::SystemdUnit if file.name != "-" => {
+            let names = crate::unit_scripts(file);
+            read(file, names, around);
+            file.context.retain(|_, text| text.is_some());
         }
         Kind::Pyproject if file.name != "-" => {
             let names = crate::modules(file);

@@ -43,6 +43,19 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
             file.context.extend(others.map(named));
         }
     }
+    // The devices that the machine of a compose file offers.
+    let is_cdi = |one: &&Skipped| {
+        let base = base_name(&one.name);
+        one.name.contains("/cdi/") && [".yaml", ".yml", ".json"].iter().any(|end| base.ends_with(end))
+    };
+    let specs: Vec<&Skipped> = skipped.iter().filter(is_cdi).take(OTHERS_LIMIT).collect();
+    for file in files.iter_mut().filter(|one| one.kind == Kind::Compose && one.text.contains("driver: cdi")) {
+        let mut around = roots.around(&file.name);
+        for one in &specs {
+            let text = around.text(Path::new(&one.name)).map(|text| text.to_string());
+            file.context.insert(format!("cdi/{}", base_name(&one.name)), text);
+        }
+    }
     add_kustomized(files);
     let jobs = jobs(files);
     for place in 0..files.len() {
@@ -50,7 +63,7 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
         let mut others = match file.kind {
             Kind::Kubernetes => cluster.clone(),
             Kind::Dockerfile if depends_on_gpu(&file.text) => jobs_of(file, files, &jobs),
-            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf => {
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf | Kind::Limits => {
                 of_machine(file, files, skipped, roots)
             }
             _ => continue,
@@ -198,6 +211,7 @@ fn may_say_more(kind: Kind, other: &Skipped) -> bool {
         Kind::DaemonJson => is_of_docker(name),
         Kind::ToolkitConfig => base == "docker.service" || name.contains("docker.service.d/"),
         Kind::Sshd => base == "ssh_config" || name.ends_with(".ssh/config"),
+        Kind::Limits => base == "sysctl.conf" || name.contains("sysctl.d/") && base.ends_with(".conf"),
         Kind::NcclConf => {
             name.contains("netplan/") && (base.ends_with(".yaml") || base.ends_with(".yml"))
                 || name.contains("network-scripts/ifcfg-")

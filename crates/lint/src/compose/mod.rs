@@ -3,6 +3,7 @@
 pub(crate) mod address_outside_subnet;
 pub(crate) mod bridge_between_hosts;
 pub(crate) mod build_setting_unresolved;
+pub(crate) mod cdi_device_unknown;
 pub(crate) mod command_in_one_word;
 pub(crate) mod command_text_misread;
 pub(crate) mod command_without_shell;
@@ -51,6 +52,7 @@ pub(crate) mod port_published_twice;
 pub(crate) mod published_port_inside;
 pub(crate) mod published_port_unserved;
 pub(crate) mod ray_service_port_differs;
+pub(crate) mod rendezvous_differs;
 pub(crate) mod secret_not_granted;
 pub(crate) mod server_share_invalid;
 pub(crate) mod service_ends_at_once;

@@ -10,6 +10,12 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("deepspeed_batch_mismatch.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
+        named_with(
+            "zero.json",
+            "{\n  \"train_batch_size\": 96,\n  \"train_micro_batch_size_per_gpu\": 8,\n  \
+             \"gradient_accumulation_steps\": 2\n}\n",
+            &[("go.sh", "export CUDA_VISIBLE_DEVICES=2,3\ndeepspeed fit.py --deepspeed_config zero.json\n")],
+        ),
         named(
             "ds_config.json",
             "{\n  \"train_batch_size\": 100,\n  \"train_micro_batch_size_per_gpu\": 8,\n  \
@@ -32,6 +38,18 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // The default of the shell may be another one.
+        named_with(
+            "zero.json",
+            "{\n  \"train_batch_size\": 96,\n  \"train_micro_batch_size_per_gpu\": 8,\n  \
+             \"gradient_accumulation_steps\": 2\n}\n",
+            &[(
+                "go.sh",
+                "export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0,1}\ndeepspeed fit.py \
+                 --deepspeed_config \
+                 zero.json\n",
+            )],
+        ),
         named_with(
             "ds_config.json",
             "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \

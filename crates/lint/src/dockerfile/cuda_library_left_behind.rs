@@ -133,7 +133,9 @@ impl Present {
             let packages = apt::packages(run.state.catalog, &run.command);
             let named = packages.iter().any(|word| {
                 let name = apt::name(word);
-                !word.known || ["libcu", "libn", "cuda", "nvidia"].iter().any(|start| name.starts_with(start))
+                let other = ["libcurl", "libnuma", "libnss", "libnl", "libnghttp", "libncurses"];
+                let named = ["libcu", "libn", "cuda", "nvidia"].iter().any(|start| name.starts_with(start));
+                !word.known || named && !other.iter().any(|start| name.starts_with(start))
             });
             let pip = |install: &Install| {
                 let more = install.requirements.iter().any(|one| {

@@ -6,7 +6,7 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 pub(crate) const RULE: Rule = Rule {
     id: "cudnn-of-other-release",
     severity: Severity::Warning,
-    summary: "packages that load cuDNN from the system find their major release of it",
+    summary: "packages that load CUDA and cuDNN from the system find their major releases",
     explain: include_str!("cudnn_of_other_release.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -18,8 +18,16 @@ pub(crate) const RULE: Rule = Rule {
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
              python3-pip\nRUN pip3 install onnxruntime-gpu==1.19.2\n",
         ),
+        dockerfile(
+            "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\nRUN pip3 install onnxruntime-gpu==1.18.0\n",
+        ),
     ],
     silent: &[
+        dockerfile(
+            "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\nRUN pip3 install onnxruntime-gpu==1.18.0\n",
+        ),
         dockerfile(
             "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y \
              python3-pip\nRUN pip3 install ctranslate2==4.4.0\n",
@@ -59,6 +67,27 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for one in install.requirements.iter().filter(|one| !one.default) {
             let Some(version) = &one.pin else { continue };
             let Some(row) = file.catalog.cudnn_users().of(&one.name, version) else { continue };
+            let cuda = image.cuda.as_deref().and_then(|cuda| cuda.split('.').next()?.parse::<u32>().ok());
+            if let Some(cuda) = cuda.filter(|cuda| *cuda != row.cuda) {
+                let message = format!(
+                    "{} {} on PyPI is built for CUDA {} and cuDNN {}, but {} has CUDA {cuda}; its libraries \
+                     for \
+                     the GPU cannot be loaded",
+                    one.name,
+                    one.pin_text,
+                    row.cuda,
+                    row.cudnn,
+                    image.reference()
+                );
+                let all = file.catalog.cudnn_users().all().iter();
+                let mut fitting = all.filter(|other| other.package == row.package && other.cuda == cuda);
+                let fix = match fitting.next() {
+                    Some(other) => format!("Use {} {} or newer", one.name, other.from),
+                    None => format!("Use a base image with CUDA {} and cuDNN {}", row.cuda, row.cudnn),
+                };
+                found.push(Found::warning(one, message, fix));
+                continue;
+            }
             if has.as_deref() == Some(row.cudnn.to_string().as_str()) {
                 continue;
             }

@@ -36,6 +36,7 @@ pub(crate) mod crontab_percent_unescaped;
 pub(crate) mod daemon_json_refused;
 pub(crate) mod daemon_value_refused;
 pub(crate) mod docker_api_open;
+pub(crate) mod limit_above_nr_open;
 pub(crate) mod limit_value_misread;
 pub(crate) mod sshd_config_refused;
 pub(crate) mod sshd_lets_anybody_in;

@@ -60,16 +60,26 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(list: &PackageList) -> Vec<Found> {
+    each(list, |text, line, range| lacks(list, text, line, range))
+}
+
+/// What is found in the requirements of a list that fixes its Python: text, line, minor releases.
+pub(super) fn each(list: &PackageList, of: impl Fn(&str, usize, &Range<u64>) -> Option<Found>) -> Vec<Found> {
     let (sets, python) = match list.kind {
         Kind::Conda => (project::conda(&list.text), of_conda(&list.text).as_deref().and_then(only)),
         Kind::Pyproject => (project::pyproject(&list.text).unwrap_or_default(), of_project(&list.text)),
         _ => return Vec::new(),
     };
     let Some(range) = python else { return Vec::new() };
-    sets.iter()
-        .flat_map(|set| lines(set))
-        .filter_map(|line| lacks(list, &line.text, line.line, &range))
-        .collect()
+    sets.iter().flat_map(|set| lines(set)).filter_map(|line| of(&line.text, line.line, &range)).collect()
+}
+
+/// Minor releases of Python 3 as messages name them: `3.12 or newer`.
+pub(super) fn named_range(range: &Range<u64>) -> String {
+    match range.end == range.start + 1 {
+        true => format!("3.{}", range.start),
+        false => format!("3.{} or newer", range.start),
+    }
 }
 
 fn lacks(list: &PackageList, text: &str, line: usize, range: &Range<u64>) -> Option<Found> {
@@ -87,10 +97,7 @@ fn lacks(list: &PackageList, text: &str, line: usize, range: &Range<u64>) -> Opt
     let pythons = release.pythons.as_ref()?;
     let minor = |one: &String| one.strip_prefix("3.").and_then(|minor| minor.parse::<u64>().ok());
     let has = |list: &[String]| list.iter().any(|one| minor(one).is_none_or(|minor| range.contains(&minor)));
-    let series = match range.end == range.start + 1 {
-        true => format!("3.{}", range.start),
-        false => format!("3.{} or newer", range.start),
-    };
+    let series = named_range(range);
     if has(pythons) || build.is_some_and(|build| has(&build)) {
         return None;
     }

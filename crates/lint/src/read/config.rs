@@ -110,6 +110,22 @@ fn names_it(file: &File, other: &Over) -> bool {
     names && !other.name.ends_with("hostfile")
 }
 
+/// The ranks that DeepSpeed's launcher starts on one machine where only CUDA_VISIBLE_DEVICES says how many.
+fn visible(launch: &Launch) -> Option<u64> {
+    const OTHERS: &[&str] = &["num_nodes", "num_gpus", "num_accelerators", "include", "exclude", "hostfile"];
+    let chosen = OTHERS.iter().any(|name| launch.options.has(name));
+    if launch.launcher != Launcher::Deepspeed || chosen || !launch.options.complete {
+        return None;
+    }
+    const NAME: &str = "CUDA_VISIBLE_DEVICES";
+    // A default of the script may not hold.
+    let written = launch.written.get(NAME).is_none_or(|written| !written.contains('$'));
+    let devices = launch.variables.get(NAME).filter(|value| !value.default && written)?;
+    let ids: Vec<&str> = devices.text.as_deref()?.split(',').map(str::trim).collect();
+    let numbers = ids.iter().all(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
+    numbers.then_some(ids.len() as u64)
+}
+
 /// The number of ranks that the hostfile next to it has, or the script that starts a job with it.
 fn world_of(file: &File) -> Option<World> {
     let base = base(file);
@@ -135,7 +151,8 @@ fn world_of(file: &File) -> Option<World> {
     of_hostfile.or_else(|| {
         let sizes = named.iter().filter(|(_, one)| one.certain);
         let mut worlds = sizes.filter_map(|(other, launch)| {
-            Some(World { size: launch.ranks()?, from: other.name.clone(), given: false })
+            let size = launch.ranks().or_else(|| visible(launch))?;
+            Some(World { size, from: other.name.clone(), given: false })
         });
         worlds.next().filter(|first| worlds.all(|other| other.size == first.size))
     })

@@ -183,6 +183,10 @@ impl Reader {
         if let Some(inner) = inner(command) {
             let (variables, written) = (self.variables.clone(), self.written.clone());
             let by_other = nested || WRAPPERS.contains(&command.program());
+            // What the script set has the same value in each of these shells.
+            if by_other {
+                self.written = Written::default();
+            }
             shell::commands(&inner, &Variables::default()).iter().for_each(|one| self.command(one, by_other));
             (self.variables, self.written) = (variables, written);
             return;

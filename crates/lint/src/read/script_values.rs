@@ -33,6 +33,7 @@ pub(crate) fn commands(script: &Script) -> Vec<Command> {
     let mut reader = Reader {
         arrays: BTreeMap::new(),
         variables: Variables::default(),
+        partial: BTreeMap::new(),
         open: None,
         hooks: BTreeSet::new(),
         started: BTreeSet::new(),
@@ -152,6 +153,8 @@ struct Array {
 struct Reader<'r> {
     arrays: BTreeMap<String, Array>,
     variables: Variables,
+    /// The words of variables that hold options with values that are not known: `--node_rank $1`.
+    partial: BTreeMap<String, Vec<Word>>,
     /// The array whose words come next, and whether it certainly gets them.
     open: Option<(String, bool)>,
     /// Variables that hold what prepares an environment of programs: `__conda_setup`.
@@ -199,7 +202,7 @@ impl Reader<'_> {
 
     /// What runs next may have set anything.
     fn forget(&mut self) {
-        (self.variables, self.arrays) = Default::default();
+        (self.variables, self.arrays, self.partial) = Default::default();
     }
 
     fn fits(&mut self, values: &[Word]) -> bool {
@@ -227,6 +230,10 @@ impl Reader<'_> {
                 continue;
             }
             self.arrays.remove(name);
+            self.partial.remove(name);
+            if let Some(words) = self.options_of(word).filter(|_| known) {
+                self.partial.insert(name.clone(), words);
+            }
             match self.literal(word, &self.variables).filter(|_| known) {
                 Some(text) => self.variables.set(name, Value { text: Some(text), default: false }),
                 None => self.variables.remove(name),
@@ -242,6 +249,7 @@ impl Reader<'_> {
             }
             return;
         }
+        self.partial.remove(name);
         let before = self.variables.get(name).and_then(|value| value.text.clone());
         let added = self.literal(value, &self.variables).filter(|_| certain);
         let whole = before.zip(added).map(|(before, added)| before + &added);
@@ -316,6 +324,10 @@ impl Reader<'_> {
         if word.text.contains(char::is_whitespace) || !references(&word.text)?.into_iter().all(usable) {
             return None;
         }
+        let named = referenced(&word.text);
+        if let Some(words) = self.partial.get(named).filter(|_| !word.quoted) {
+            return Some(words.iter().map(|one| Word { line: word.line, ..one.clone() }).collect());
+        }
         let text = self.literal(word, &self.variables)?;
         let made = |text: &str| Word { text: text.to_owned(), known: true, ..word.clone() };
         let alone = word.text.strip_prefix('$').is_some_and(|name| {
@@ -331,6 +343,43 @@ impl Reader<'_> {
             (false, false) if text.contains(char::is_whitespace) => None,
             (false, false) => Some(vec![made(&text)]),
         }
+    }
+
+    /// The words of a text of options, some of whose values only the shell knows.
+    fn options_of(&self, word: &Word) -> Option<Vec<Word>> {
+        let text = word.text.trim();
+        // Only `$NAME` and `${NAME}`, and the script's own arguments one by one.
+        let plain = text.match_indices('$').all(|(at, _)| {
+            let rest = &text[at + 1..];
+            let named =
+                |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+            match rest.strip_prefix('{') {
+                Some(inner) => named(inner) && inner[name_of(inner).len()..].starts_with('}'),
+                None => named(rest),
+            }
+        });
+        let special = text.contains(['"', '\'', '\\', '*', '?', '`']);
+        if word.known || !text.starts_with("--") || special || !plain {
+            return None;
+        }
+        let expanded = |part: &str| {
+            let text = expand(part, &self.variables);
+            match text.known {
+                true => text.text,
+                false => part.to_owned(),
+            }
+        };
+        let parts: Vec<&str> = text.split_whitespace().collect();
+        // An unknown word that is no value may be more options.
+        let values = parts.windows(2).all(|pair| !pair[1].starts_with('$') || pair[0].starts_with("--"));
+        if !values || parts.len() > WORDS_LIMIT {
+            return None;
+        }
+        let words = parts.into_iter().map(|part| {
+            let text = expanded(part);
+            Word { known: !text.contains('$'), quoted: false, text, ..word.clone() }
+        });
+        Some(words.filter(|word| !word.text.is_empty()).collect())
     }
 
     /// The text of a word, where the script shows it.

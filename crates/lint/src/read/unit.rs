@@ -4,7 +4,7 @@
 
 use super::dockerfile::command::{Command, Word};
 use super::dockerfile::text::Text;
-use crate::file::File;
+use crate::file::{Context, File};
 use catalog::Catalog;
 
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(crate) struct Unit {
     /// The service that a drop-in changes: `docker.service` of `docker.service.d/override.conf`.
     pub drop_in_of: Option<String>,
     pub settings: Vec<UnitSetting>,
+    /// The scripts next to it that it starts, by their names.
+    pub scripts: Context,
 }
 
 /// `ExecStart=/usr/bin/dockerd`.
@@ -58,6 +60,7 @@ impl Unit {
             catalog: file.catalog,
             drop_in_of: drop_in_of.filter(|_| !file.name.ends_with(".service")),
             settings: settings(&file.text),
+            scripts: file.context.clone(),
         }
     }
 
@@ -107,6 +110,13 @@ impl UnitCommand<'_> {
     /// The program without its folder.
     pub(crate) fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
+    }
+
+    /// The path of the shell script that it starts.
+    pub(crate) fn script(&self) -> Option<&str> {
+        let at = usize::from(matches!(self.program(), "bash" | "sh"));
+        let path = self.words.get(at)?.text.as_str();
+        path.ends_with(".sh").then_some(path)
     }
 
     /// The same as a command of a script, for what reads those.

@@ -33,10 +33,23 @@ pub(crate) const RULE: Rule = Rule {
             "GPUS_PER_NODE=8\nNODES=2\naccelerate launch \\\n  --num_machines $NODES \\\n  --num_processes \
              $GPUS_PER_NODE \\\n  --machine_rank $1 --main_process_ip a train.py\n",
         ),
+        named(
+            "run.sh",
+            "N=$(nvidia-smi -L | wc -l)\nif [ \"$N\" -ne 4 ]; then\n  echo \"wants 4 GPUs per machine, found \
+             $N\"\n  exit 1\nfi\naccelerate launch --num_machines 3 --num_processes 12 --machine_rank $1 \
+             --main_process_ip a x.py\naccelerate launch --num_machines 2 --num_processes 4 --machine_rank \
+             $1 \
+             --main_process_ip a x.py\n",
+        ),
         named("run.sh", "accelerate launch --num_machines 2 --num_processes 16 train.py\n"),
         named("run.sh", "accelerate launch --mixed_precision float16 train.py\n"),
     ],
     silent: &[
+        named(
+            "run.sh",
+            "echo \"starting 16 GPUs, 8 per node\"\naccelerate launch --num_machines 2 --num_processes 16 \
+             --machine_rank $1 --main_process_ip a x.py\n",
+        ),
         named(
             "run.sh",
             "GPUS_PER_NODE=8\nNODES=2\naccelerate launch --num_machines $NODES --num_processes \
@@ -137,6 +150,9 @@ fn total(launch: &Launch, machines: u64, launches: &Launches) -> Option<Found> {
         None if launches.comments().any(|comment| counts_each(comment, processes, machines)) => {
             format!("a comment has {processes} GPUs on each")
         }
+        None if messages(launches).any(|message| counts_each(message, processes, machines)) => {
+            format!("a message of the script has {processes} GPUs on each")
+        }
         None => return None,
     };
     let message = format!("{all} starts {} on each, but {said}", processes / machines);
@@ -158,6 +174,12 @@ fn of_one_machine(line: &str) -> Option<&str> {
     let alone = after.is_empty() || after.starts_with([' ', '\\']);
     let upper = name.to_ascii_uppercase();
     (alone && NAMES.iter().any(|part| upper.contains(part))).then_some(name)
+}
+
+/// What the script tells people: the lines with `echo`.
+fn messages(launches: &Launches) -> impl Iterator<Item = &str> {
+    let lines = launches.text.lines().map(str::trim);
+    lines.filter(|line| line.starts_with("echo ") || line.starts_with("printf "))
 }
 
 /// Whether a comment says that each of the machines has so many GPUs as all processes together.

@@ -1,6 +1,8 @@
 //! Nodes of one job that do not meet.
 
 use crate::read::launch::{Launch, Launches, Replaced};
+use crate::read::launch_options::Given;
+use crate::read::quotes::OpenQuote;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -45,6 +47,22 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("run.sh", "torchrun --nnodes=2 --node_rank=$R --master_addr=$(hostname) x.py\n"),
         named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH -N 2\nexport HEAD=gpu-7\nsrun --ntasks-per-node=1 bash -c '\n  \
+             PORT=$((30000 + RANDOM % 1000))\n  torchrun --nnodes $SLURM_NNODES --node_rank $SLURM_NODEID \
+             --master_addr $HEAD --master_port $PORT fit.py\n'\n",
+        ),
+        named(
+            "up.sh",
+            "RUN=$1\npdsh -w red[1-2] '\n  cd /srv/fit\n  torchrun --nnodes=2 --nproc_per_node=8 \\\n    \
+             --rdzv_backend=c10d --rdzv_id='\"$RUN\"' \\\n    --rdzv_endpoint=$(hostname):29400 fit.py\n'\n",
+        ),
+        named(
+            "node.sh",
+            "RANK=$1\nMASTER_ADDR=127.0.0.1\nNODE_ARGS=\"\n  --nnodes 2 \\\n  --node_rank $RANK \\\n  \
+             --master_addr $MASTER_ADDR\n\"\ntorchrun $NODE_ARGS fit.py\n",
+        ),
+        named(
             "run.sh",
             "pdsh -w gpu-[1-4] 'bash -lc \"\n  cd /x\n  torchrun --nnodes=4 --rdzv-id=$RANDOM \
              --rdzv-backend=c10d \
@@ -57,6 +75,19 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // The shell of the batch script draws it once.
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH -N 2\nexport HEAD=gpu-7\nexport PORT=$((30000 + RANDOM % 1000))\nexport \
+             RUN=$RANDOM\nsrun --ntasks-per-node=1 bash -c 'torchrun --nnodes $SLURM_NNODES --node_rank \
+             $SLURM_NODEID --rdzv_id $RUN --master_addr $HEAD --master_port $PORT fit.py'\n",
+        ),
+        named("run.sh", "PORT=$((30000 + RANDOM % 1000))\ntorchrun --nnodes=1 --master_port $PORT fit.py\n"),
+        named(
+            "up.sh",
+            "# it's for both nodes\nRUN=$1\npdsh -w red[1-2] \"torchrun --nnodes=2 --rdzv_backend=c10d \
+             --rdzv_id=$RUN --rdzv_endpoint=$(hostname):29400 fit.py\"\n",
+        ),
         named(
             "run.sh",
             "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=job-$(date -d \"$START\" +%s) \
@@ -130,8 +161,9 @@ fn judge(launches: &Launches) -> Vec<Found> {
     let found = torch.filter_map(|launch| {
         let known = (nodes(launch) > 1).then(|| nowhere(launch)).flatten();
         let found = known
-            .or_else(|| own_name(launch, launches.slurm))
+            .or_else(|| own_name(launch, launches))
             .or_else(|| identity(launch, launches.slurm))
+            .or_else(|| port(launch, launches.slurm))
             .or_else(|| rank(launch))?;
         Some(found.unless_certain(launch.certain))
     });
@@ -202,11 +234,13 @@ fn address(launch: &Launch) -> &'static str {
 }
 
 /// An address that is each node's own.
-fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
+fn own_name(launch: &Launch, launches: &Launches) -> Option<Found> {
     let name = address(launch);
     let one = launch.options.get(name)?;
     // Before `srun` the shell of the first node replaces it, behind it each node does.
-    let each = launch.nested || (launch.by.is_empty() && !slurm);
+    let each = launch.nested
+        || (launch.by.is_empty() && !launches.slurm)
+        || launch.remote == Some(Replaced::Here) && in_single_quotes(&launches.text, one);
     let written = launch.written_value(name).filter(|_| each)?;
     let own = ["$(hostname", "`hostname", "$HOSTNAME", "${HOSTNAME", "$(uname -n"]
         .iter()
@@ -215,6 +249,42 @@ fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
         let message = format!("--{name} is the name of each node itself; the nodes do not meet");
         Found::warning(one.line, message, FIX)
     })
+}
+
+/// Whether what the shell would replace in an option stands in single quotes: `'… $(hostname)'"$ID"'…'`.
+fn in_single_quotes(text: &str, one: &Given) -> bool {
+    let Some(written) = one.written.as_deref() else { return false };
+    let before = text.split_inclusive('\n').take(one.line.saturating_sub(1)).map(str::len).sum::<usize>();
+    let rest = text.get(before..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let at = rest.find(written).zip(written.find(['$', '`'])).map(|(at, mark)| before + at + mark);
+    let Some(at) = at else { return false };
+    // Apostrophes in comments open nothing.
+    let mut open = OpenQuote::default();
+    for line in text[..at].split_inclusive('\n') {
+        if open.quote.is_some() || !line.trim_start().starts_with('#') {
+            open.add(line);
+        }
+    }
+    open.quote == Some('\'')
+}
+
+/// The port that all nodes have to use.
+fn port(launch: &Launch, slurm: bool) -> Option<Found> {
+    let name = if launch.options.has("rdzv_endpoint") { "rdzv_endpoint" } else { "master_port" };
+    let one = launch.options.get(name)?;
+    let each = launch.nested || (launch.by.is_empty() && !slurm && nodes(launch) > 1);
+    let written = launch.written_value(name).filter(|_| each)?;
+    // The host of an endpoint is another question.
+    let texts = written.texts().map(|text| text.rsplit_once("}:").map_or(text, |(_, port)| port));
+    let drawn = ["RANDOM", "shuf ", "socket"];
+    let certain = texts
+        .filter(|text| drawn.iter().any(|mark| text.contains(mark)))
+        .map(|text| differs(text).unwrap_or(!text.contains(":-")))
+        .max()?;
+    let port = written.texts().map(|text| text.replace('\n', " ")).collect::<Vec<_>>().join(", set to ");
+    let message = format!("--{name} is {port}: each node draws a port of its own, and the nodes do not meet");
+    let fix = "Draw the port once, before the nodes start, or use a fixed one";
+    Some(Found::error(one.line, message, fix).unless_certain(certain))
 }
 
 /// What the nodes call the job.

@@ -1,6 +1,6 @@
 //! A DistributedSampler that shuffles alike in every epoch.
 
-use crate::read::python::Program;
+use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -9,12 +9,29 @@ pub(crate) const RULE: Rule = Rule {
     summary: "the DistributedSampler gets set_epoch in every epoch",
     explain: include_str!("set_epoch_missing.md"),
     judge: Judge::Training(judge),
-    fires: &[named(
-        "train.py",
-        "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset)\n\
-         for epoch in range(10):\n    train(epoch)\n",
-    )],
+    fires: &[
+        named(
+            "train.py",
+            "from torch.utils.data.distributed import DistributedSampler\nsampler = \
+             DistributedSampler(dataset)\nfor epoch in range(10):\n    train(epoch)\n",
+        ),
+        named(
+            "train.py",
+            "from torch.utils.data.distributed import DistributedSampler\ndef loader(split, mix):\n    data \
+             = \
+             Pictures(split)\n    order = DistributedSampler(data, shuffle=mix)\n    return Loader(data, \
+             order)\nfit = loader(\"fit\", True)\nheld = loader(\"held\", mix=False)\nfor epoch in \
+             range(10):\n    train(fit)\n",
+        ),
+    ],
     silent: &[
+        named(
+            "train.py",
+            "from torch.utils.data.distributed import DistributedSampler\ndef loader(split, mix):\n    data \
+             = \
+             Pictures(split)\n    return Loader(data, DistributedSampler(data, shuffle=mix))\nheld = \
+             loader(\"held\", False)\nfor epoch in range(10):\n    train(held)\n",
+        ),
         named(
             "train.py",
             "from torch.utils.data.distributed import DistributedSampler\n\
@@ -47,7 +64,9 @@ fn judge(program: &Program) -> Vec<Found> {
     }
     let samplers = program.calls.iter().filter(|call| call.name.ends_with("DistributedSampler"));
     let shuffling = samplers.filter(|call| {
-        let plain = call.keyword("shuffle").is_none_or(|shuffle| shuffle.text == "True");
+        let plain = call
+            .keyword("shuffle")
+            .is_none_or(|shuffle| shuffle.text == "True" || is_given_true(program, call, &shuffle.text));
         plain && !call.arguments.iter().any(|one| one.name.as_deref() == Some("*"))
     });
     // Those for evaluation need no order.
@@ -68,4 +87,16 @@ fn judge(program: &Program) -> Vec<Found> {
             Found::warning(call.line, message, "Call `sampler.set_epoch(epoch)` at the start of each epoch")
         })
         .collect()
+}
+
+/// Whether a name is a parameter of the function around a call, which the program calls with `True` for it.
+fn is_given_true(program: &Program, around: &Call, name: &str) -> bool {
+    let functions = program.functions.iter();
+    let mut own = functions.filter(|one| one.at == around.function && !one.at.is_empty());
+    own.any(|own| {
+        let Some(place) = own.parameters.iter().position(|one| one.name == name) else { return false };
+        let changed = program.assignments.iter().any(|one| one.name == name && one.function == own.at);
+        let mut calls = program.calls.iter().filter(|call| call.name == own.name);
+        !changed && calls.any(|call| call.argument(place, name).is_some_and(|given| given.text == "True"))
+    })
 }

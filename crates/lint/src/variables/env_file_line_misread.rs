@@ -28,6 +28,16 @@ pub(crate) const RULE: Rule = Rule {
             &[("run.sh", "docker run --gpus all --env-file train.env image train\n")],
         ),
         named_with(
+            "serve.env",
+            "CARDS=2   # both\n",
+            &[(
+                "serve.service",
+                "[Service]\nExecStart=/usr/bin/docker run --rm --gpus all \\\n  --env-file \
+                 /etc/serve/serve.env \
+                 serve:1\n",
+            )],
+        ),
+        named_with(
             "vllm.env",
             "PATH=/opt/vllm/bin:$PATH\nMODEL=/srv/m\n",
             &[(

@@ -29,6 +29,9 @@ pub(crate) fn started(file: &Dockerfile) -> Vec<Command> {
     commands.into_iter().map(without_init).collect()
 }
 
+/// Directories of PATH that images put scripts into.
+const SEARCHED: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
 /// The paths in the image of what may be such scripts: the program, and what a shell is given.
 pub(crate) fn script_paths(file: &Dockerfile) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -41,7 +44,15 @@ pub(crate) fn script_paths(file: &Dockerfile) -> Vec<(usize, String)> {
             let last = word.text.rsplit('/').next().unwrap_or_default();
             plain && (program && !last.contains('.') || word.text.ends_with(".sh") || shell && *at == 1)
         });
-        found.extend(paths.map(|(_, word)| (command.line, word.text.clone())));
+        for (at, word) in paths {
+            // A program without a directory is searched for.
+            if at == 0 && !word.text.contains('/') {
+                let searched = SEARCHED.iter().map(|folder| format!("{folder}/{}", word.text));
+                found.extend(searched.map(|path| (command.line, path)));
+                continue;
+            }
+            found.push((command.line, word.text.clone()));
+        }
     }
     found
 }

@@ -19,6 +19,7 @@ use crate::file::{File, Over};
 use crate::kind::Kind;
 use crate::location::Location;
 use crate::read::script::Script;
+use crate::read::unit::{Unit, UnitCommand};
 use crate::recognize::{base_name, kind_of_name};
 use facts::Facts;
 use judge::Checks;
@@ -169,9 +170,15 @@ impl Scope {
 /// A script that passes an env file to `docker run`, which reads it as it stands.
 fn passed_by(file: &File) -> Option<String> {
     let base = file.name.rsplit('/').next().unwrap_or_default();
-    let passes = |text: &str| {
-        let script = Script::read(file.catalog, text);
-        script.commands.iter().any(|command| {
+    let passes = |one: &Over| {
+        let commands = match one.name.ends_with(".service") {
+            true => {
+                let unit = Unit::of(&File::new(file.catalog, &one.name, &*one.text, Kind::SystemdUnit));
+                unit.commands().iter().map(UnitCommand::as_command).collect()
+            }
+            false => Script::read(file.catalog, &one.text).commands,
+        };
+        commands.iter().any(|command| {
             let engine = matches!(command.program(), "docker" | "podman" | "nerdctl");
             let words = &command.words;
             let is_file = |path: &str| path.rsplit('/').next() == Some(base);
@@ -183,7 +190,7 @@ fn passed_by(file: &File) -> Option<String> {
         })
     };
     let scripts = file.over.iter().filter(|other| file.kind == Kind::Environment && !is_compose(other));
-    scripts.into_iter().find(|one| passes(&one.text)).map(|one| one.name.clone())
+    scripts.into_iter().find(|one| passes(one)).map(|one| one.name.clone())
 }
 
 /// Whether a script reads an env file into its shell, also one on another machine: `. ./train.env`,
