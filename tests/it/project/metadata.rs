@@ -40,7 +40,10 @@ fn an_index_of_uv_decides_the_build_and_changes_with_it() {
     let (code, shown) = project.resolve(&[RTX_5090, &["--write"]].concat());
     assert_eq!(code, 0, "{shown}");
     let written = fs::read_to_string(project.folder.path().join("pyproject.toml")).unwrap();
-    assert_eq!(written, UV.replace("2.6.0", "2.7.1").replace("cu124", "cu128"));
+    // The index, its name, the source and the pin, and no other line.
+    assert!(!written.contains("cu124") && !written.contains("2.6.0"), "{written}");
+    let changed = written.lines().zip(UV.lines()).filter(|(new, old)| new != old).count();
+    assert_eq!((changed, written.lines().count()), (4, UV.lines().count()), "{written}");
 }
 
 #[test]
