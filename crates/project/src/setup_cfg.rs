@@ -196,9 +196,9 @@ mod tests {
     }
 
     const TEXT: &str = "\u{feff}[metadata]\r\nname = a\r\n[options]\r\npython_requires = >=3.8, <3.11\r\n\
-        install_requires =\r\n    torch>=1.13,<2.1  # ours\r\n    # no\r\n\r\n    numpy<1.25 ; python_version \
-        < '3.12'\r\ntests_require = x\r\n[options.extras_require]\r\nfast = ninja; xformers==0.0.20\r\nDocs = \
-        file: docs.txt, more.txt\r\n[flake8]\r\nmax = 1\r\n";
+        install_requires =\r\n    torch>=1.13,<2.1  # ours\r\n    # no\r\n\r\n    numpy<1.25 ; \
+        python_version < '3.12'\r\ntests_require = x\r\n[options.extras_require]\r\nfast = ninja; \
+        xformers==0.0.20\r\nDocs = file: docs.txt, more.txt\r\n[flake8]\r\nmax = 1\r\n";
 
     #[test]
     fn requirements_have_their_bytes() {

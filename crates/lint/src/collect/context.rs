@@ -71,7 +71,9 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
             near_env_files(file, &folder, around);
             of_models(file, &folder, around);
             // Scripts that run commands in its services.
-            for one in others(Path::new(&file.name), SCRIPTS, around, |text| text.contains("compose run")) {
+            for one in others(Path::new(&file.name), SCRIPTS, around, |text| {
+                text.contains("run") && text.contains("compose")
+            }) {
                 let base = one.name.rsplit('/').next().unwrap_or_default().to_owned();
                 file.context.entry(base).or_insert(Some(one.text.to_string()));
             }

@@ -49,7 +49,7 @@ pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
         one.name.contains("/cdi/") && [".yaml", ".yml", ".json"].iter().any(|end| base.ends_with(end))
     };
     let specs: Vec<&Skipped> = skipped.iter().filter(is_cdi).take(OTHERS_LIMIT).collect();
-    for file in files.iter_mut().filter(|one| one.kind == Kind::Compose && one.text.contains("driver: cdi")) {
+    for file in files.iter_mut().filter(|one| one.kind == Kind::Compose && one.text.contains("cdi")) {
         let mut around = roots.around(&file.name);
         for one in &specs {
             let text = around.text(Path::new(&one.name)).map(|text| text.to_string());

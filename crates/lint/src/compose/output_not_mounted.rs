@@ -102,6 +102,10 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn fault(file: &Compose, service: &Service) -> Option<Found> {
+    // Commands can be long.
+    if service.mounts().is_empty() {
+        return None;
+    }
     let own = file.started_words(service);
     let scripts = scripts(service).into_iter();
     let started: Vec<&str> = scripts.filter_map(|path| file.files.get(&path)?.as_deref()).collect();
@@ -168,7 +172,7 @@ const VALUED: &[&str] = &[
 /// The commands that scripts next to the file run in a service, with the mounts of the file alone.
 fn runs_by_hand(file: &Compose, service: &Service) -> Vec<Vec<String>> {
     let scripts = file.files.iter().filter(|(path, _)| path.ends_with(".sh") && !path.contains('/'));
-    let texts = scripts.filter_map(|(_, text)| text.as_deref()).filter(|text| text.contains("compose run"));
+    let texts = scripts.filter_map(|(_, text)| text.as_deref()).filter(|text| text.contains("compose"));
     let commands = texts.flat_map(|text| script_values::commands(&Script::read(file.catalog, text)));
     commands.filter_map(|command| run_in(&command, &service.name)).collect()
 }

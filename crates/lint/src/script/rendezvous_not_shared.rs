@@ -251,7 +251,7 @@ fn own_name(launch: &Launch, launches: &Launches) -> Option<Found> {
     })
 }
 
-/// Whether what the shell would replace in an option stands in single quotes: `'… $(hostname)'"$ID"'…'`.
+/// Whether what the shell would replace in an option is in single quotes: `'… $(hostname)'"$ID"'…'`.
 fn in_single_quotes(text: &str, one: &Given) -> bool {
     let Some(written) = one.written.as_deref() else { return false };
     let before = text.split_inclusive('\n').take(one.line.saturating_sub(1)).map(str::len).sum::<usize>();

@@ -65,11 +65,11 @@ fn judge(program: &Program) -> Vec<Found> {
     let backward = format!("{name}.backward");
     let accumulates = format!("{name}.accumulate(");
     let calls = program.calls.iter().filter(|call| call.name == backward);
-    let inside = calls.filter(|call| {
+    let in_block = calls.filter(|call| {
         let mut around = program.contexts.iter();
         around.any(|(head, body)| head.contains(&accumulates) && contains(body, &call.at))
     });
-    let found = inside.filter_map(|call| {
+    let found = in_block.filter_map(|call| {
         let line = divided(program, call, &[&steps.text, &own])?;
         let message = format!(
             "the loss is divided by the accumulation steps here, and {name}.backward divides it by \
