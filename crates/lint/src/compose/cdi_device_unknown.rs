@@ -19,7 +19,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[with(
         "services:\n  ask:\n    image: \
          a\n    deploy:\n      resources:\n        reservations:\n          devices:\n\
-        \x20           - driver: cdi\n              device_ids: [nvidia.com/gpu=all]\n",
+        \x20           - driver: cdi\n              capabilities: [gpu]\n              device_ids: \
+        [nvidia.com/gpu=all]\n",
         &[(
             "cdi/a.json",
             "{\"cdiVersion\": \"0.6.0\", \"kind\": \"nvidia.com/gpu\", \"devices\": [{\"name\": \"0\"}, \
@@ -31,7 +32,8 @@ pub(crate) const RULE: Rule = Rule {
         with(
             "services:\n  ask:\n    image: \
              a\n    deploy:\n      resources:\n        reservations:\n          \
-             devices:\n            - driver: cdi\n              device_ids: [nvidia.com/gpu=1]\n",
+             devices:\n            - driver: cdi\n              capabilities: \
+             [gpu]\n              device_ids: [nvidia.com/gpu=1]\n",
             &[(
                 "cdi/a.json",
                 "{\"kind\": \"nvidia.com/gpu\", \"devices\": [{\"name\": \"0\"}, \
@@ -41,13 +43,15 @@ pub(crate) const RULE: Rule = Rule {
         with(
             "services:\n  ask:\n    image: \
              a\n    deploy:\n      resources:\n        reservations:\n          \
-             devices:\n            - driver: cdi\n              device_ids: [nvidia.com/gpu=1]\n",
+             devices:\n            - driver: cdi\n              capabilities: \
+             [gpu]\n              device_ids: [nvidia.com/gpu=1]\n",
             &[("cdi/a.json", "{\"kind\": \"example.com/nic\", \"devices\": [{\"name\": \"0\"}]}\n")],
         ),
         compose(
             "services:\n  ask:\n    image: \
              a\n    deploy:\n      resources:\n        reservations:\n          \
-             devices:\n            - driver: cdi\n              device_ids: [nvidia.com/gpu=1]\n",
+             devices:\n            - driver: cdi\n              capabilities: \
+             [gpu]\n              device_ids: [nvidia.com/gpu=1]\n",
         ),
     ],
 };

@@ -20,7 +20,8 @@ pub(crate) const RULE: Rule = Rule {
             &[("fit.py", "import torch\nplace = \"cuda\" if torch.cuda.is_available() else \"cpu\"\n")],
         ),
         with(
-            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04 AS base\nENV A=b CUDA_VISIBLE_DEVICES=\"\"\nFROM \
+            "FROM pytorch/pytorch:2.4.1-cuda12.1-cudnn9-runtime AS base\nENV A=b \
+             CUDA_VISIBLE_DEVICES=\"\"\nFROM \
              base\nCOPY \
              fit.py /srv/fit.py\nENTRYPOINT [\"python3\", \"/srv/fit.py\", \"--steps\", \"5\"]\n",
             &[("fit.py", "import torch\nnet = Net().to(\"cuda\")\n")],

@@ -16,10 +16,6 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM python:3.11-slim\nRUN pip install tensorflow==2.15.1\n"),
         dockerfile("FROM python:3.13-slim\nRUN pip install tensorflow==2.20.0\n"),
-        dockerfile(
-            "FROM python:3.12-slim\nRUN pip install --index-url https://pypi.example.org/simple \
-             tensorflow==2.15.1\n",
-        ),
     ],
 };
 
