@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = catalog::torch::CudaBuild::parse(text);
     let _ = text.parse::<facts::driver::DriverVersion>();
     let _ = text.parse::<resolve::request::Versions>();
-    let _ = resolve::marker::holds_with_all(text, [12], "x86_64");
+    let _ = resolve::marker::holds_with_all(text, [12], "x86_64", &["a"]);
     resolve::parse::capability(text);
     for requirement in resolve::parse::split_requirements(text) {
         resolve::parse::package_name(requirement);

@@ -81,11 +81,12 @@ pub fn project(text: &str) {
 
 /// What a text is as each kind of a project's lock, and what of it is installed.
 pub fn project_lock(text: &str) {
-    use project::{Target, LockFormat, read_lock};
+    use project::{Edge, LockFormat, Target, read_lock};
     let names = ["dev".to_owned(), "cuda".to_owned(), "torch".to_owned()];
     for format in [LockFormat::Uv, LockFormat::Poetry, LockFormat::Pylock] {
         for (python, architecture) in [(10, "x86_64"), (12, "aarch64")] {
-            let (extras, groups, declared) = (&names[..], &names[..], &names[..]);
+            let edges = names.clone().map(|name| Edge { name, ..Edge::default() });
+            let (extras, groups, declared) = (&names[..], &names[..], &edges[..]);
             let choice = Target { python, architecture, extras, groups, declared };
             let read = read_lock(format, format.file_name(), text);
             let selected = read.and_then(|lock| {

@@ -104,7 +104,7 @@ pub fn hostfiles(file: &File) -> BTreeSet<String> {
 pub fn unit_scripts(file: &File) -> BTreeSet<String> {
     let unit = Unit::of(file);
     let commands = unit.commands().into_iter().filter(|one| one.key == "ExecStart");
-    commands.filter_map(|one| one.script().map(|path| base_name(path))).collect()
+    commands.filter_map(|one| one.script().map(base_name)).collect()
 }
 
 /// The files that tell more of a compose file, as paths relative to it: `.env`, env files, the Dockerfiles of
