@@ -16,12 +16,17 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM python:3.11-slim\nRUN pip install tensorflow==2.15.1\n"),
         dockerfile("FROM python:3.13-slim\nRUN pip install tensorflow==2.20.0\n"),
+        dockerfile("FROM python:3.12-slim\nRUN pip install -i https://h.example/simple tensorflow==2.15.1\n"),
     ],
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
-    for (_, run, install) in file.installs().filter(|(_, _, install)| !install.elsewhere()) {
+    for (_, run, install) in file.installs() {
+        // Another index may have wheels of its own.
+        if install.elsewhere() || install.index.is_some() || !install.extra.is_empty() {
+            continue;
+        }
         let Some(series) = install.python.series.as_deref() else { continue };
         for one in &install.requirements {
             let pin = one.pin.as_ref().filter(|pin| !pin.any_prerelease());
