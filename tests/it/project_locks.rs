@@ -225,3 +225,11 @@ fn a_poetry_lock_has_its_python_and_its_groups() {
     assert!(output.status.success() && text.contains("from poetry.lock."), "{text}");
     assert!(text.contains("envdoc.python=3.11") && !text.contains("pytest"), "{text}");
 }
+
+#[test]
+fn the_lock_of_a_workspace_is_named_to_its_members() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects/16-uv-workspace-lock");
+    let output = envdoc(&folder, &["resolve", "--project", "packages/core"]);
+    let words = shown(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("uv.lock (of the workspace; to use it: --project .)"), "{words}");
+}

@@ -58,6 +58,9 @@ pub enum ProjectError {
     /// An extra of the project that was added after the lock was made.
     #[error("{file} does not have the extra {name:?}")]
     NotLocked { file: String, name: String, command: &'static str },
+    /// A lock of Poetry 1.
+    #[error("{file} has several versions of {name} and does not say which one is for which Python")]
+    LockUndecided { file: String, name: String, command: &'static str },
     #[error("{file} supports no Python of the project on {architecture}")]
     LockUnsupported { file: String, architecture: String },
     #[error("{lock} has no version that {declared} allows")]
@@ -77,6 +80,9 @@ impl From<ProjectError> for Error {
             ProjectError::LockUnsupported { .. } => {
                 Some("use the ranges of the project: --without-lock".to_owned())
             }
+            ProjectError::LockUndecided { command, .. } => Some(format!(
+                "regenerate it with Poetry 2: `{command}`; or use the ranges of the project: --without-lock"
+            )),
             ProjectError::OldLock { command, .. } | ProjectError::NotLocked { command, .. } => Some(format!(
                 "update the lock: `{command}`; or use the ranges of the project: --without-lock"
             )),

@@ -50,6 +50,9 @@ pub enum Reason {
     /// Another lock of the directory is used.
     #[error("{used} is used")]
     OtherLock { used: &'static str },
+    /// A lock in a directory above, of a workspace with this project.
+    #[error("of the workspace; to use it: --project {directory}")]
+    OfWorkspace { directory: String },
     /// The user said so: `--without-lock`, or other files by their names.
     #[error("not requested")]
     LeftOut,

@@ -59,6 +59,7 @@ pub fn selected<'l>(
         name: one.name.clone(),
         extras: one.extras.iter().map(|extra| package_name(extra)).collect(),
         marker: one.marker.clone(),
+        versions: one.versions.clone(),
         ..Edge::default()
     };
     let declared: Vec<Edge> =

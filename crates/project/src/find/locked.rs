@@ -6,7 +6,7 @@ use super::PYPROJECT;
 use crate::choice::Choice;
 use crate::declared::DeclaredBy;
 use crate::error::ProjectError;
-use crate::lock::{FORMATS, Lock, Locked, LockedSource, read_lock};
+use crate::lock::{FORMATS, Lock, LockFormat, Locked, LockedSource, read_lock};
 use crate::not_read::{NotRead, Reason};
 use crate::project::{Project, ReadFile};
 use crate::pyproject;
@@ -51,7 +51,35 @@ pub(crate) fn read(
         };
         project.not_read.push(NotRead { file, line: None, reason });
     }
+    if !counts && !is_in(directory) {
+        of_workspace(project, directory, load)?;
+    }
     Ok(counts)
+}
+
+/// How many directories above are looked at.
+const LEVELS: usize = 4;
+
+/// Names the lock of a workspace that the directory is a part of.
+fn of_workspace(project: &mut Project, directory: &Path, load: Load<'_>) -> Result<(), ProjectError> {
+    let Ok(own) = host::file::canonical(directory) else { return Ok(()) };
+    let mut above = directory.to_owned();
+    for _ in 0..LEVELS {
+        above.push("..");
+        let path = lexical(&above.join(LockFormat::Uv.file_name()));
+        let Loaded::Text(text) = load(&path)? else { continue };
+        let file = path.display().to_string();
+        let Ok(lock) = read_lock(LockFormat::Uv, &file, &text) else { return Ok(()) };
+        let directories = lock.packages.iter().filter_map(|one| one.directory.as_deref());
+        let is_own = |part: &str| host::file::canonical(&above.join(part)).is_ok_and(|part| part == own);
+        if directories.into_iter().any(is_own) {
+            let above = lexical(&above).display().to_string();
+            let directory = if above.is_empty() { ".".to_owned() } else { above };
+            project.not_read.push(NotRead { file, line: None, reason: Reason::OfWorkspace { directory } });
+        }
+        return Ok(());
+    }
+    Ok(())
 }
 
 /// Whether a directory has a lock.

@@ -19,16 +19,21 @@ impl Lock {
     /// A marker of the file cannot be evaluated.
     pub fn selected(&self, target: Target<'_>) -> Result<Vec<&Locked>, ProjectError> {
         let mut active = active(self, target);
+        let mut excluded = BTreeSet::new();
         loop {
             let mut walk = Walk::new(self, target, active)?;
+            walk.excluded = excluded;
             walk.whole()?;
+            let more = if self.needs_declared() { walk.other_versions()? } else { BTreeSet::new() };
             // An extra that a package enables on the way may make other markers hold.
-            if walk.enabled.is_subset(&walk.active) {
+            if walk.enabled.is_subset(&walk.active) && more.is_empty() {
                 let installed = |one: &&Locked| one.version.is_some() && one.source != LockedSource::Own;
                 return Ok(walk.found.iter().map(|index| &self.packages[*index]).filter(installed).collect());
             }
             active = walk.active;
             active.extend(walk.enabled);
+            excluded = walk.excluded;
+            excluded.extend(more);
         }
     }
 
@@ -96,6 +101,10 @@ struct Walk<'l> {
     seen: BTreeSet<(usize, Option<String>)>,
     /// Requirements that were followed: a file may repeat one many times.
     followed: BTreeSet<&'l Edge>,
+    /// Those of them whose markers hold.
+    held: Vec<&'l Edge>,
+    /// Packages that are not installed.
+    excluded: BTreeSet<usize>,
     found: BTreeSet<usize>,
 }
 
@@ -118,6 +127,8 @@ impl<'l> Walk<'l> {
             queue: VecDeque::new(),
             seen: BTreeSet::new(),
             followed: BTreeSet::new(),
+            held: Vec::new(),
+            excluded: BTreeSet::new(),
             found: BTreeSet::new(),
         })
     }
@@ -199,6 +210,7 @@ impl<'l> Walk<'l> {
             return Ok(());
         }
         self.enabled.extend(enabled);
+        self.held.push(edge);
         for index in self.targets(edge) {
             self.push(index, None);
             for extra in &edge.extras {
@@ -213,11 +225,37 @@ impl<'l> Walk<'l> {
         let fits = |index: &&usize| {
             let package = &self.lock.packages[**index];
             let allowed = |version| edge.versions.contains(version);
-            edge.source.as_ref().is_none_or(|source| *source == package.source)
+            !self.excluded.contains(*index)
+                && edge.source.as_ref().is_none_or(|source| *source == package.source)
                 && edge.exact.as_ref().is_none_or(|exact| package.version.as_ref() == Some(exact))
                 && (edge.versions.is_empty() || package.version.as_ref().is_some_and(allowed))
         };
         all.iter().filter(fits).copied().collect()
+    }
+
+    /// Of packages that were found in several versions, those that not all requirements allow: a `poetry.lock`
+    /// before 2.1 does not say which one is for which Python.
+    fn other_versions(&self) -> Result<BTreeSet<usize>, ProjectError> {
+        let mut others = BTreeSet::new();
+        for (name, all) in &self.by_name {
+            let in_walk = all.iter().copied().filter(|index| self.found.contains(index));
+            let found: Vec<usize> = in_walk.collect();
+            if found.len() < 2 {
+                continue;
+            }
+            let edges = || self.held.iter().filter(|edge| edge.name == *name);
+            let allowed = |index: &usize| {
+                let version = self.lock.packages[*index].version.as_ref();
+                edges().all(|edge| version.is_some_and(|version| edge.versions.contains(version)))
+            };
+            let (fitting, rest): (Vec<usize>, Vec<usize>) = found.into_iter().partition(allowed);
+            if fitting.len() != 1 {
+                let (file, name) = (self.lock.file.clone(), (*name).to_owned());
+                return Err(ProjectError::LockUndecided { file, name, command: self.lock.format.command() });
+            }
+            others.extend(rest);
+        }
+        Ok(others)
     }
 
     /// Whether a package is installed by what it says itself.

@@ -322,3 +322,20 @@ fn a_file_of_many_packages_of_one_name_is_read_in_time() {
     assert_eq!(pins(&of_uv("", &edges, &[&packages]), ON_X86_64).len(), 2_000);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
+
+/// `*` of one package and the range of another one together leave one of the two versions.
+#[test]
+fn of_several_versions_in_an_old_poetry_lock_all_requirements_decide() {
+    let text = OLD_POETRY.replace(
+        "[[package]]\nname = \"c\"",
+        "[[package]]\nname = \"b\"\nversion = \"1\"\n[[package]]\nname = \"c\"",
+    );
+    let any = Edge { name: "b".to_owned(), ..Edge::default() };
+    let declared = [Edge { name: "a".to_owned(), ..Edge::default() }, any.clone()];
+    let target = Target { declared: &declared, ..ON_X86_64 };
+    assert_eq!(selected(LockFormat::Poetry, &text, target), ["2:a 1", "14:b 2"]);
+    let declared = [any];
+    let lock = read_lock(LockFormat::Poetry, "poetry.lock", &text).unwrap();
+    let error = lock.selected(Target { declared: &declared, ..ON_X86_64 }).unwrap_err();
+    assert!(error.to_string().contains("several versions of b"), "{error}");
+}

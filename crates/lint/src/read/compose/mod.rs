@@ -249,11 +249,17 @@ fn one(text: &str) -> (Value, Option<(usize, Broken)>, KeyLines) {
     (root, broken, key_lines)
 }
 
-/// The words of a command, as docker compose splits a string.
+/// A longer command is not split: many rules look at the words of each.
+const COMMAND_LIMIT_BYTES: usize = 256 << 10;
+
+/// The words of a command, as docker compose splits a string; none of a very long one.
 pub(crate) fn words(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
-        Some(one) => text(one).map_or_else(Vec::new, |text| split(&text, false)),
+        Some(one) => {
+            let text = text(one).filter(|text| text.len() <= COMMAND_LIMIT_BYTES);
+            text.map_or_else(Vec::new, |text| split(&text, false))
+        }
         None => Vec::new(),
     }
 }
