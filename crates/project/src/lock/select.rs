@@ -233,8 +233,8 @@ impl<'l> Walk<'l> {
         all.iter().filter(fits).copied().collect()
     }
 
-    /// Of packages that were found in several versions, those that not all requirements allow: a `poetry.lock`
-    /// before 2.1 does not say which one is for which Python.
+    /// Of packages that were found in several versions, those that not all requirements allow: before 2.1,
+    /// `poetry.lock` does not say which one is for which Python.
     fn other_versions(&self) -> Result<BTreeSet<usize>, ProjectError> {
         let mut others = BTreeSet::new();
         for (name, all) in &self.by_name {
