@@ -77,7 +77,13 @@ pub fn declare(
 ) -> Result<Declarations, ProjectError> {
     let mut found = Declarations::default();
     let held = match &project.lock {
-        Some(lock) => locked::held(project, lock, environment, &mut found.depends_on_python)?,
+        Some(lock) => {
+            let held = locked::held(project, lock, environment)?;
+            found.depends_on_python = held.depends_on_python;
+            found.others.elsewhere = held.elsewhere;
+            found.requirements.extend(held.python);
+            held.dependencies
+        }
         None => held(project, environment, &mut found.depends_on_python),
     };
     let of_lock = project.lock.as_ref().and_then(|lock| lock.python.as_ref());
@@ -105,9 +111,7 @@ pub fn declare(
         Some(lock) => {
             found.requirements.extend(locked::build(catalog, lock, &held, environment.architecture));
             found.others.locked = std::mem::take(&mut found.others.packages).len();
-            found.requirements.extend(locked::python(lock, environment)?);
             found.others.indexes = locked::indexes(lock);
-            found.others.elsewhere = locked::elsewhere(project, lock, environment)?;
         }
         None => {
             found.requirements.extend(of_indexes(catalog, project, environment, &held));

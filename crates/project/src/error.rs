@@ -47,8 +47,8 @@ pub enum ProjectError {
     TooLong { file: String, limit: usize },
     #[error("{file}: not a lock file: it has no format version")]
     NoLock { file: String },
-    #[error("{file}: format {version:?} is not supported; envdoc reads {known}")]
-    LockFormat { file: String, version: String, known: &'static str },
+    #[error("{file}: format {version:?} is not supported; envdoc reads {}", .known.join(", "))]
+    LockFormat { file: String, version: String, known: &'static [&'static str] },
     #[error("{file}:{line}: {text:?} of {name} is not a version")]
     LockVersion { file: String, line: usize, name: String, text: String },
     #[error("{file}:{line}: cannot evaluate the marker {text:?}: {why}")]
@@ -67,6 +67,14 @@ pub enum ProjectError {
     OldLock { lock: String, declared: String, command: &'static str },
     #[error("cannot read {file}: {why}")]
     Io { file: String, why: String },
+}
+
+impl ProjectError {
+    /// What the TOML parser says of a line.
+    pub(crate) fn toml(file: &str, line: usize, error: &toml::de::Error) -> ProjectError {
+        let why = error.message().lines().next().unwrap_or_default().to_owned();
+        ProjectError::Toml { file: file.to_owned(), line, why }
+    }
 }
 
 impl From<ProjectError> for Error {

@@ -23,10 +23,9 @@ impl<'t> TomlText<'t> {
     }
 
     pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'t>>, ProjectError> {
-        DeTable::parse(&self.text[self.mark..]).map_err(|error| ProjectError::Toml {
-            file: self.name.to_owned(),
-            line: self.line(error.span().map_or(0, |span| span.start)),
-            why: error.message().lines().next().unwrap_or_default().to_owned(),
+        DeTable::parse(&self.text[self.mark..]).map_err(|error| {
+            let line = self.line(error.span().map_or(0, |span| span.start));
+            ProjectError::toml(self.name, line, &error)
         })
     }
 

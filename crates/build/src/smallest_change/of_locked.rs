@@ -73,7 +73,7 @@ fn nearest(universe: &Universe, locked: &Request, required: &Request) -> Option<
     let (newer, older): (Vec<Version>, Vec<Version>) = releases.into_iter().partition(|one| *one >= pinned);
     newer.into_iter().chain(older.into_iter().rev()).find_map(|version| {
         let mut required = required.clone();
-        let source = Source::Stated(format!("torch {version}"));
+        let source = Source::Trial;
         let kind = RequirementKind::Torch(format!("=={version}").parse::<Versions>().ok()?);
         required.requirements.push(Requirement { source, kind });
         let has_stack = resolve::has_stack(universe, &required);

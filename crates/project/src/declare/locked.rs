@@ -15,32 +15,48 @@ use crate::lock::{Edge, Lock, Locked, LockedSource, Target};
 use crate::not_read::Reason;
 use crate::project::Project;
 
-/// The pins of a lock that hold with each of the Pythons. `depends_on_python` becomes true where another one
-/// would have another version of a package that the resolver takes.
+/// What a lock pins on some Pythons.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// What holds with each of them.
+    pub(super) dependencies: Vec<Declared<Dependency>>,
+    /// What is required and comes from elsewhere than an index: where, with its name, and from where.
+    pub(super) elsewhere: Vec<(Origin, Reason)>,
+    /// That it is one of those that the lock was made for, where it was not made for all.
+    pub(super) python: Option<Requirement>,
+    /// Whether another one would have another version of a package that the resolver takes.
+    pub(super) depends_on_python: bool,
+}
+
+/// The pins of a lock.
 pub(super) fn held(
     project: &Project,
     lock: &Lock,
     environment: Environment<'_>,
-    depends_on_python: &mut bool,
-) -> Result<Vec<Declared<Dependency>>, ProjectError> {
+) -> Result<Held, ProjectError> {
     let Environment { architecture, pythons } = environment;
-    let mut sets: Vec<Vec<&Locked>> = Vec::new();
+    let (mut sets, mut unsupported) = (Vec::new(), Vec::new());
     for python in pythons {
-        if lock.supports(*python, architecture)? {
-            sets.push(selected(project, lock, *python, architecture)?);
+        match lock.supports(*python, architecture)? {
+            true => sets.push(selected(project, lock, *python, architecture)?),
+            false => unsupported.push(*python),
         }
     }
-    if sets.is_empty() && !pythons.is_empty() {
+    let Some((first, others)) = sets.split_first() else {
         let (file, architecture) = (lock.file.clone(), architecture.to_owned());
-        return Err(ProjectError::LockUnsupported { file, architecture });
-    }
-    let Some((first, others)) = sets.split_first() else { return Ok(Vec::new()) };
+        let none = ProjectError::LockUnsupported { file, architecture };
+        return if pythons.is_empty() { Ok(Held::default()) } else { Err(none) };
+    };
     let (same, differing): (Vec<&Locked>, Vec<&Locked>) =
         first.iter().partition(|one| others.iter().all(|other| other.contains(one)));
     let checked = |one: &&Locked| is_package(&one.name) || comes_with_torch(&one.name);
     let in_others = others.iter().flatten().filter(|one| !first.contains(one));
-    *depends_on_python |= differing.iter().chain(in_others).any(checked);
-    Ok(same.iter().filter_map(|one| dependency(lock, one)).collect())
+    Ok(Held {
+        depends_on_python: differing.iter().chain(in_others).any(checked),
+        dependencies: same.iter().filter_map(|one| dependency(lock, one)).collect(),
+        elsewhere: elsewhere(lock, sets.iter().flatten()),
+        python: python(lock, &unsupported),
+    })
 }
 
 /// What of a project's lock is installed with one Python.
@@ -68,40 +84,27 @@ pub fn selected<'l>(
     lock.selected(Target { python, architecture, extras, groups, declared: &declared })
 }
 
-/// A requirement on the Pythons of these that a lock was made for; `None`: it was made for all.
-pub(super) fn python(lock: &Lock, environment: Environment<'_>) -> Result<Option<Requirement>, ProjectError> {
-    let mut others = Vec::new();
-    for python in environment.pythons {
-        if !lock.supports(*python, environment.architecture)? {
-            others.push(format!("!=3.{python}.*"));
-        }
-    }
-    let text = others.join(",");
-    let Ok(specifiers) = text.parse::<VersionSpecifiers>() else { return Ok(None) };
+/// A requirement on other Pythons than those that a lock was not made for.
+fn python(lock: &Lock, unsupported: &[u32]) -> Option<Requirement> {
+    let others: Vec<String> = unsupported.iter().map(|python| format!("!=3.{python}.*")).collect();
+    let text = Some(others.join(",")).filter(|text| !text.is_empty())?;
+    let specifiers = text.parse().ok()?;
     let shown = "the environments that it was made for".to_owned();
     let origin = Origin { file: lock.file.clone(), line: 1, text: shown, ..Origin::default() };
-    let kind = RequirementKind::Python(Versions { text, specifiers, build: None });
-    Ok((!others.is_empty()).then(|| required(&origin, kind)))
+    Some(required(&origin, RequirementKind::Python(Versions { text, specifiers, build: None })))
 }
 
-/// What is required and comes from elsewhere than an index: where, with its name, and from where.
-pub(super) fn elsewhere(
-    project: &Project,
-    lock: &Lock,
-    environment: Environment<'_>,
-) -> Result<Vec<(Origin, Reason)>, ProjectError> {
+fn elsewhere<'l>(lock: &Lock, selected: impl Iterator<Item = &'l &'l Locked>) -> Vec<(Origin, Reason)> {
     let mut found = Vec::new();
-    for python in environment.pythons {
-        for one in selected(project, lock, *python, environment.architecture)? {
-            let LockedSource::Elsewhere(reason) = &one.source else { continue };
-            let (file, line, text) = (lock.file.clone(), one.line, one.name.clone());
-            let entry = (Origin { file, line, text, ..Origin::default() }, reason.clone());
-            if !found.contains(&entry) {
-                found.push(entry);
-            }
+    for one in selected {
+        let LockedSource::Elsewhere(reason) = &one.source else { continue };
+        let (file, line, text) = (lock.file.clone(), one.line, one.name.clone());
+        let entry = (Origin { file, line, text, ..Origin::default() }, reason.clone());
+        if !found.contains(&entry) {
+            found.push(entry);
         }
     }
-    Ok(found)
+    found
 }
 
 fn dependency(lock: &Lock, one: &Locked) -> Option<Declared<Dependency>> {

@@ -76,8 +76,8 @@ pub enum LockedSource {
 /// When a package is installed, whatever requires it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Condition {
-    /// One of them must hold; none: always.
-    markers: Vec<String>,
+    /// It must hold; `None`: always.
+    marker: Option<String>,
     /// One of these groups must be chosen; `None`: the file does not say.
     groups: Option<Vec<Grouped>>,
     /// Whether only an extra brings it.
@@ -148,7 +148,7 @@ impl LockFormat {
         }
     }
 
-    /// The command that makes it again.
+    /// The command that regenerates it.
     pub fn command(self) -> &'static str {
         match self {
             LockFormat::Uv => "uv lock",
@@ -159,15 +159,17 @@ impl LockFormat {
 
     /// The command that moves packages, by name and version.
     pub fn upgrade(self, packages: &[(String, String)]) -> String {
-        let all = |one: &dyn Fn(&(String, String)) -> String| packages.iter().map(one).collect::<String>();
+        let each = |one: fn(&str, &str) -> String| {
+            packages.iter().map(|(name, version)| one(name, version)).collect::<String>()
+        };
         match self {
             LockFormat::Uv => {
-                let option =
-                    |(name, version): &(String, String)| format!(" --upgrade-package {name}=={version}");
-                format!("uv lock{}", all(&option))
+                let options = each(|name, version| format!(" --upgrade-package {name}=={version}"));
+                format!("uv lock{options}")
             }
             LockFormat::Poetry => {
-                format!("poetry add --lock{}", all(&|(name, version)| format!(" {name}@{version}")))
+                let packages = each(|name, version| format!(" {name}@{version}"));
+                format!("poetry add --lock{packages}")
             }
             LockFormat::Pylock => self.command().to_owned(),
         }

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use diagnostic::visible;
 use pep440_rs::VersionSpecifiers;
+use resolve::parse::package_name;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_file::{OneOrMany, TomlFile, is_strong, normalised, of_index};
+use super::toml_file::{OneOrMany, TomlFile, is_strong, of_index};
 use super::{Condition, Edge, Grouped, Lock, LockFormat, Locked, LockedSource, Roots};
-use crate::declared::{Declared, Origin, PythonRange};
+use crate::declared::{Declared, PythonRange};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
 use crate::poetry_constraint::specifiers;
 
 /// Versions of the format that are read: of Poetry 1.3 to 2.
-const VERSIONS: &str = "2.0, 2.1";
+const VERSIONS: &[&str] = &["2.0", "2.1"];
 /// Since this one every package has its groups.
 const WITH_GROUPS: &str = "2.1";
 
@@ -94,7 +94,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
     Ok(Lock {
         file: name.to_owned(),
         format: LockFormat::Poetry,
-        python: parsed.metadata.python.as_ref().and_then(|python| of_python(name, &file, python)),
+        python: parsed.metadata.python.as_ref().and_then(|python| of_python(&file, python)),
         environments: Vec::new(),
         packages: packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?,
         roots,
@@ -102,11 +102,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
 }
 
 /// The Python of a lock; `None`: any, or PEP 440 cannot express it.
-fn of_python(name: &str, file: &TomlFile<'_>, python: &Spanned<String>) -> Option<Declared<PythonRange>> {
-    let specifiers = specifiers(python.get_ref()).filter(|range| !range.is_empty())?;
-    let text = visible::line(&format!("python-versions {}", python.get_ref())).into_owned();
-    let origin = Origin { file: name.to_owned(), line: file.line_of(python), text, ..Origin::default() };
-    Some(Declared { value: PythonRange { specifiers }, origin })
+fn of_python(file: &TomlFile<'_>, python: &Spanned<String>) -> Option<Declared<PythonRange>> {
+    let range = specifiers(python.get_ref()).filter(|range| !range.is_empty())?;
+    Some(file.python("python-versions", python, range))
 }
 
 fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
@@ -123,10 +121,10 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
     let extras = one.extras.iter().map(|(extra, members)| {
         let named = |edge: &&Edge| members.iter().any(|member| member_name(member) == edge.name);
         let edges = all.iter().filter(|(_, optional)| *optional).map(|(edge, _)| edge);
-        (normalised(extra), edges.filter(named).cloned().collect())
+        (package_name(extra), edges.filter(named).cloned().collect())
     });
     Ok(Locked {
-        name: normalised(name),
+        name: package_name(name),
         version: Some(version),
         line,
         source,
@@ -142,7 +140,7 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
 /// The name in `numpy (>=1.24)`.
 fn member_name(text: &str) -> String {
     let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter));
-    normalised(&text[..end.unwrap_or(text.len())])
+    package_name(&text[..end.unwrap_or(text.len())])
 }
 
 fn condition(groups: Option<Vec<String>>, markers: Option<Markers>, optional: bool) -> Condition {
@@ -155,7 +153,7 @@ fn condition(groups: Option<Vec<String>>, markers: Option<Markers>, optional: bo
         let group = |name: String| Grouped { marker: of_groups.get(&name).cloned(), name };
         groups.into_iter().map(group).collect()
     });
-    Condition { markers: of_all.into_iter().collect(), groups, optional }
+    Condition { marker: of_all, groups, optional }
 }
 
 /// The versions of a constraint; one that is no range of PEP 440 allows any.
@@ -166,12 +164,15 @@ fn versions(text: &str) -> VersionSpecifiers {
 fn edges((name, all): (String, OneOrMany<Dependency>)) -> Vec<(Edge, bool)> {
     let edge = |one: Dependency| match one {
         Dependency::Version(version) => {
-            (Edge { name: normalised(&name), versions: versions(&version), ..Edge::default() }, false)
+            (Edge { name: package_name(&name), versions: versions(&version), ..Edge::default() }, false)
         }
         Dependency::Table { version, markers, optional, extras } => {
-            let extras = extras.iter().map(|extra| normalised(extra)).collect();
+            let extras = extras.iter().map(|extra| package_name(extra)).collect();
             let versions = version.as_deref().map(versions).unwrap_or_default();
-            (Edge { name: normalised(&name), extras, marker: markers, versions, ..Edge::default() }, optional)
+            (
+                Edge { name: package_name(&name), extras, marker: markers, versions, ..Edge::default() },
+                optional,
+            )
         }
     };
     all.into_vec().into_iter().map(edge).collect()

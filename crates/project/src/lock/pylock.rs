@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use resolve::parse::package_name;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_file::{TomlFile, is_strong, normalised, of_index};
-use super::uv::of_python;
+use super::toml_file::{TomlFile, is_strong, of_index, requires_python};
 use super::{Condition, Lock, LockFormat, Locked, LockedSource, Roots};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
 
 /// The major version of the format that is read: a newer minor version adds what may be ignored (PEP 751).
-const VERSIONS: &str = "1";
+const VERSIONS: &[&str] = &["1"];
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -50,7 +50,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
     let file = TomlFile::new(name, text);
     let parsed: File = file.parse()?;
     file.known(parsed.version.as_deref().and_then(|version| version.split('.').next()), VERSIONS)?;
-    let python = parsed.python.as_ref().map(|python| of_python(name, &file, python)).transpose()?;
+    let python = parsed.python.as_ref().map(|python| requires_python(&file, python)).transpose()?;
     let packages = parsed.packages.into_iter();
     Ok(Lock {
         file: name.to_owned(),
@@ -75,13 +75,13 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
     let hashes =
         artifacts.flat_map(|one| one.hashes.into_iter().map(|(kind, hash)| format!("{kind}:{hash}")));
     Ok(Locked {
-        name: normalised(name),
+        name: package_name(name),
         version,
         line,
         source,
         directory: None,
         hashes: hashes.filter(|hash| is_strong(hash)).collect(),
-        condition: Condition { markers: one.marker.into_iter().collect(), ..Condition::default() },
+        condition: Condition { marker: one.marker, ..Condition::default() },
         dependencies: Vec::new(),
         extras: BTreeMap::new(),
         groups: BTreeMap::new(),

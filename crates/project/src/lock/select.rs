@@ -261,13 +261,13 @@ impl<'l> Walk<'l> {
     /// Whether a package is installed by what it says itself.
     fn holds_itself(&mut self, one: &'l Locked) -> Result<bool, ProjectError> {
         let condition = &one.condition;
-        for marker in &condition.markers {
-            if !self.holds(marker, &[], one.line)? {
-                return Ok(false);
-            }
+        if let Some(marker) = &condition.marker
+            && !self.holds(marker, &[], one.line)?
+        {
+            return Ok(false);
         }
         let mut of_groups = condition.groups.iter().flatten();
-        let has_marker = !condition.markers.is_empty() || of_groups.any(|group| group.marker.is_some());
+        let has_marker = condition.marker.is_some() || of_groups.any(|group| group.marker.is_some());
         // The marker of an optional package names its extra.
         if condition.optional && !has_marker {
             return Ok(false);

@@ -1,11 +1,13 @@
 //! A TOML file whose values have lines.
 
-use pep440_rs::Version;
+use diagnostic::visible;
+use pep440_rs::{Version, VersionSpecifiers};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use super::LockedSource;
+use crate::declared::{Declared, Origin, PythonRange};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
 use crate::url::without_login;
@@ -25,10 +27,9 @@ impl<'t> TomlFile<'t> {
     }
 
     pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, ProjectError> {
-        toml::from_str(self.text).map_err(|error| ProjectError::Toml {
-            file: self.name.to_owned(),
-            line: self.line(error.span().map_or(0, |span| span.start)),
-            why: error.message().lines().next().unwrap_or_default().to_owned(),
+        toml::from_str(self.text).map_err(|error| {
+            let line = self.line(error.span().map_or(0, |span| span.start));
+            ProjectError::toml(self.name, line, &error)
         })
     }
 
@@ -41,14 +42,31 @@ impl<'t> TomlFile<'t> {
         self.line(value.span().start)
     }
 
-    /// An error where the number of the format is not one of those in `known`, with commas between.
-    pub(super) fn known(&self, version: Option<&str>, known: &'static str) -> Result<(), ProjectError> {
+    /// An error where the number of the format is not one of those in `known`.
+    pub(super) fn known(
+        &self,
+        version: Option<&str>,
+        known: &'static [&'static str],
+    ) -> Result<(), ProjectError> {
         let file = self.name.to_owned();
         match version {
-            Some(version) if known.split(", ").any(|one| one == version) => Ok(()),
+            Some(version) if known.contains(&version) => Ok(()),
             Some(version) => Err(ProjectError::LockFormat { file, version: version.to_owned(), known }),
             None => Err(ProjectError::NoLock { file }),
         }
+    }
+
+    /// The Python that a key names.
+    pub(super) fn python(
+        &self,
+        key: &str,
+        text: &Spanned<String>,
+        specifiers: VersionSpecifiers,
+    ) -> Declared<PythonRange> {
+        let shown = visible::line(&format!("{key} {}", text.get_ref())).into_owned();
+        let (file, line) = (self.name.to_owned(), self.line_of(text));
+        let origin = Origin { file, line, text: shown, ..Origin::default() };
+        Declared { value: PythonRange { specifiers }, origin }
     }
 
     /// A version that the package `name` has, or requires.
@@ -99,7 +117,18 @@ pub(super) fn of_index(url: Option<&str>) -> LockedSource {
     }
 }
 
-/// A name as indexes compare it.
-pub(super) fn normalised(name: &str) -> String {
-    resolve::parse::package_name(name)
+/// `requires-python` of a lock.
+pub(super) fn requires_python(
+    file: &TomlFile<'_>,
+    python: &Spanned<String>,
+) -> Result<Declared<PythonRange>, ProjectError> {
+    const KEY: &str = "requires-python";
+    let specifiers = python.get_ref().parse().map_err(|_| ProjectError::Range {
+        file: file.name.to_owned(),
+        line: file.line_of(python),
+        key: KEY,
+        text: python.get_ref().clone(),
+        example: ">=3.10",
+    })?;
+    Ok(file.python(KEY, python, specifiers))
 }

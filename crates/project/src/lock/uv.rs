@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use diagnostic::visible;
 use pep440_rs::VersionSpecifiers;
+use resolve::parse::package_name;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_file::{OneOrMany, TomlFile, is_strong, normalised, of_index};
+use super::toml_file::{OneOrMany, TomlFile, is_strong, of_index, requires_python};
 use super::{Condition, Edge, Lock, LockFormat, Locked, LockedSource, Roots};
-use crate::declared::{Declared, Origin, PythonRange};
 use crate::error::ProjectError;
 use crate::not_read::Reason;
 
 /// Versions of the format that are read. Its revisions change nothing that is read here.
-const VERSIONS: &str = "1";
+const VERSIONS: &[&str] = &["1"];
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -84,7 +83,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
     let parsed: File = file.parse()?;
     let version = parsed.version.map(|version| version.to_string());
     file.known(version.as_deref(), VERSIONS)?;
-    let python = parsed.python.as_ref().map(|python| of_python(name, &file, python)).transpose()?;
+    let python = parsed.python.as_ref().map(|python| requires_python(&file, python)).transpose()?;
     let roots = roots(&parsed);
     let packages = parsed.packages.into_iter();
     let packages: Vec<Locked> = packages.map(|one| package(&file, one)).collect::<Result<_, _>>()?;
@@ -96,25 +95,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<Lock, ProjectError> {
         packages,
         roots: Roots::Packages(roots),
     })
-}
-
-/// `requires-python` of a lock.
-pub(super) fn of_python(
-    name: &str,
-    file: &TomlFile<'_>,
-    python: &Spanned<String>,
-) -> Result<Declared<PythonRange>, ProjectError> {
-    let (line, text) = (file.line_of(python), python.get_ref());
-    let specifiers = text.parse().map_err(|_| ProjectError::Range {
-        file: name.to_owned(),
-        line,
-        key: "requires-python",
-        text: text.clone(),
-        example: ">=3.10",
-    })?;
-    let text = visible::line(&format!("requires-python {text}")).into_owned();
-    let origin = Origin { file: name.to_owned(), line, span: None, text, ..Origin::default() };
-    Ok(Declared { value: PythonRange { specifiers }, origin })
 }
 
 /// The project in the directory of the lock; without one, every member of the workspace.
@@ -162,10 +142,10 @@ fn package(file: &TomlFile<'_>, one: Package) -> Result<Locked, ProjectError> {
         all.into_iter().map(|dependency| edge(file, line, dependency)).collect()
     };
     let by_name = |all: BTreeMap<String, Vec<Dependency>>| -> Result<_, ProjectError> {
-        all.into_iter().map(|(name, all)| Ok((normalised(&name), edges(all)?))).collect()
+        all.into_iter().map(|(name, all)| Ok((package_name(&name), edges(all)?))).collect()
     };
     Ok(Locked {
-        name: normalised(name),
+        name: package_name(name),
         version,
         line,
         source: one.source.locked(),
@@ -188,7 +168,7 @@ fn edge(file: &TomlFile<'_>, line: usize, one: Dependency) -> Result<Edge, Proje
     let exact = one.version.map(|version| file.version(line, &one.name, &version)).transpose()?;
     let source = one.source.map(|source| source.locked());
     Ok(Edge {
-        name: normalised(&one.name),
+        name: package_name(&one.name),
         exact,
         source,
         versions: VersionSpecifiers::empty(),
@@ -196,7 +176,7 @@ fn edge(file: &TomlFile<'_>, line: usize, one: Dependency) -> Result<Edge, Proje
             .extra
             .map_or_else(Vec::new, OneOrMany::into_vec)
             .iter()
-            .map(|one| normalised(one))
+            .map(|one| package_name(one))
             .collect(),
         marker: one.marker,
     })
